@@ -4,12 +4,15 @@ import os
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from ..errors import ConfigError
 from .benchfile import main_script
 from .files import is_file
 from .presets import PresetResult
 from .schema import KEYS, Benchmark, FakeImageNet, check_values
 from .tree import MappingNode, ScalarNode, expanded, shown, text_of, to_plain
+from .validate import checked
 
 _FIELDS = set(Benchmark.__struct_fields__) & KEYS.keys()
 
@@ -90,13 +93,13 @@ def why_no_program(entry: MappingNode) -> str:
 def _fake_imagenet(name: str, entry: MappingNode) -> FakeImageNet | None:
     prepare = entry.mapping("prepare")
     stated = prepare.mapping("fake_imagenet") if prepare else None
-    if prepare is None or stated is None:
+    if stated is None:
         return None
-    values = KEYS["prepare"].check("prepare", prepare)["fake_imagenet"]
-    values.setdefault("classes", min(1000, values["images"]))
+    given: FakeImageNet = checked(FakeImageNet, "prepare.fake_imagenet", stated)
+    classes = given.classes or min(1000, given.images)
     # ImageNet has 1,281,167 images to train with and 50,000 to validate with: 1 in 25.
-    values.setdefault("val_images", max(values["classes"], values["images"] // 25))
-    data = FakeImageNet(**values)
+    val_images = given.val_images or max(classes, given.images // 25)
+    data = replace(given, classes=classes, val_images=val_images)
     for key, count in (("images", data.images), ("val_images", data.val_images)):
         if count < data.classes:
             raise ConfigError(

@@ -1,8 +1,8 @@
 """The values of the keys that a benchmark does not state."""
 
-from msgspec.structs import replace
+from msgspec.structs import fields, replace
 
-from .schema import KEYS
+from .schema import Keys
 from .tree import DEFAULT, ListNode, MappingNode, ScalarNode, TreeNode, is_null, text_of
 
 
@@ -16,12 +16,12 @@ def with_defaults(name: str, entry: MappingNode, arch: str) -> MappingNode:
         if is_null(node):
             del stated[key]
     group = text_of(stated.get("group")) or name
-    for key, declared in KEYS.items():
+    for declared in fields(Keys):
         default = declared.default
         if isinstance(default, str):
             default = default.format(name=name, group=group, arch=arch)
-        if default is not None and key not in stated:
-            stated[key] = ScalarNode(default, DEFAULT)
+        if default is not None and declared.name not in stated:
+            stated[declared.name] = ScalarNode(default, DEFAULT)
     tags = stated.get("tags")
     if isinstance(tags, ListNode):
         stated["tags"] = _sorted(tags)

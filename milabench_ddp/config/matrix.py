@@ -5,7 +5,6 @@ from functools import partial
 from itertools import product
 
 from ..errors import ConfigError, SelectionError
-from .checks import as_mapping
 from .limits import BENCHMARKS
 from .merge import merge_benchmark
 from .placeholders import fill, names_in, only_name
@@ -24,6 +23,7 @@ from .tree import (
     scalar_text,
     to_plain,
 )
+from .validate import as_mapping
 
 NODES_AXIS = "nodes"
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ..errors import ConfigError, did_you_mean
-from .checks import wrong
 from .files import is_file
 from .limits import DEPTH, FILES
 from .read import Warn, read_yaml
@@ -35,6 +34,7 @@ from .tree import (
     shown,
     text_of,
 )
+from .validate import wrong
 
 MULTIRUN = "multirun"  # an entry of milabench that is no benchmark
 ALL = "*"  # the entry that is merged into every benchmark

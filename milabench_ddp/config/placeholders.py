@@ -12,11 +12,11 @@ from msgspec import Struct
 from ..errors import ConfigError, did_you_mean
 from ..machine.backends import BACKENDS
 from .benchmark import program_of
-from .checks import TEXT
 from .facts import MachineFacts
 from .shipped import shipped_root
 from .sizing import Sizer, SizingOptions
 from .tree import Entries, ListNode, MappingNode, Origin, Scalar, ScalarNode, TreeNode, scalar_text
+from .words import LONGEST_WORD
 
 _PLACEHOLDER = re.compile(r"\{\{([A-Za-z_][\w.-]*)\}\}|(?<!\$)\{([A-Za-z_][\w.-]*)\}")
 # A form is a whole argument, or the rest of one that begins with `word=`: batch=auto_batch(8).
@@ -59,7 +59,7 @@ def fill(text: str, values: Values, origin: Origin, *, is_last: bool) -> str:
         raise ConfigError(f"unknown placeholder `{found[0]}` in {origin}{hint}")
 
     filled = _PLACEHOLDER.sub(replacement, text)
-    if len(filled) > max(TEXT, len(text)):
+    if len(filled) > max(LONGEST_WORD, len(text)):
         raise ConfigError(f"the placeholders in {origin} make a text of {len(filled):,} characters")
     return filled
 
@@ -69,7 +69,7 @@ def fill_all(entries: Entries, facts: MachineFacts, options: SizingOptions) -> E
 
     Raises ConfigError for a placeholder that is not known, and for a malformed scaling file.
     """
-    sizer = Sizer(options.batch, facts)
+    sizer = Sizer(options.sizer, facts)
     machine = _machine_values(facts, options)
     filled = {}
     for name, entry in entries.items():
@@ -117,7 +117,7 @@ class Filler(Struct, frozen=True):
 
     name: str
     values: Values
-    auto: bool  # whether CPU sizing is on
+    auto: int  # whether CPU sizing is on
     sizer: Sizer
 
     def fill(self, node: TreeNode) -> TreeNode:

@@ -9,7 +9,6 @@ import yaml
 
 from ..errors import ConfigError
 from . import limits
-from .checks import unknown
 from .files import read_limited
 from .room import Room
 from .tree import (
@@ -23,6 +22,7 @@ from .tree import (
     is_null,
     shown,
 )
+from .validate import unknown
 
 Warn = Callable[[str], None]
 """Gets a sentence about what is read as milabench reads it, and may not be what was meant."""

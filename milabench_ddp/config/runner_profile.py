@@ -5,44 +5,75 @@ and its names in sbatch and submitit.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from ..errors import ConfigError
-from .checks import (
-    Check,
-    as_mapping,
-    check_entries,
-    flag,
-    for_process,
-    one_line,
-    one_of,
-    single,
-    texts,
-    whole,
-)
+from ..visible import in_line
 from .files import is_file
 from .shipped import find_shipped, not_found
-from .tree import (
-    Origin,
-    ScalarNode,
-    TreeNode,
-    expanded,
-    scalar_text,
-    shown,
+from .tree import Origin, ScalarNode, TreeNode, expanded, scalar_text, shown
+from .validate import (
+    Check,
+    Count,
+    Natural,
+    Single,
+    Text,
+    Texts,
+    as_mapping,
+    check_entries,
+    checked,
+    typed,
+    wrong,
 )
+from .words import process_word
 
 T = TypeVar("T")
 
 _LONGEST = 19  # digits of a number
-KINDS = ("local", "slurm", "ssh")
+Kind = Literal["local", "slurm", "ssh"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+def _one_line(key: str, node: TreeNode) -> str:
+    text: str = checked(Text, key, node)
+    if in_line(text) != text:
+        raise wrong(key, node, "one line of text without invisible characters")
+    return text
+
+
+def _named(pattern: str, what: str, check: Check) -> Check:
+    """A mapping of names to single values, which become texts that pass a check."""
+
+    def check_all(key: str, node: TreeNode) -> dict[str, str]:
+        values = {}
+        for name, value in as_mapping(key, node).entries.items():
+            if not re.fullmatch(pattern, name):
+                raise ConfigError(f"`{name}` in {value.origin} cannot name {what}")
+            place = f"{key}.{name}"
+            text = scalar_text(checked(Single, place, value))
+            values[name] = check(place, ScalarNode(text, value.origin))
+        return values
+
+    return check_all
+
+
+# As `export` takes it; other names would end its word, or begin another.
+_environment = _named(r"[A-Za-z_][A-Za-z0-9_]*", "a variable of a shell", process_word)
+# Lines of an sbatch script: after a line end would come a command.
+_options = _named(r"[A-Za-z][A-Za-z0-9_-]*", "an option of sbatch", _one_line)
+
+
+def _commands(key: str, node: TreeNode) -> tuple[str, ...]:
+    commands = checked(Texts, key, node)
+    return tuple(process_word(key, ScalarNode(each, node.origin)) for each in commands)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """The declaration of one setting of a profile."""
+    """The declaration of one setting of a profile; the type of its field is in ``check``."""
 
     help: str
     check: Check
@@ -54,132 +85,108 @@ class Setting:
 
     def from_flag(self, words: str) -> str | int:
         """The value that the command line gives; raises ConfigError if the check refuses it."""
-        is_number = words.isdecimal() and len(words) < _LONGEST and self.check is not one_line
+        is_number = words.isdecimal() and len(words) < _LONGEST and self.check is not _one_line
         value = int(words) if is_number else words
         self.check(self.flag, ScalarNode(value, Origin("the command line")))
         return value
 
 
-def setting(default: T, check: Check, help: str, *, is_fixed: bool = False, **names: str) -> T:
-    """A field of ``RunnerProfile``; the arguments are those of ``Setting``."""
-    declared = Setting(help, check, is_fixed, **names)
-    made: T = field(default_factory=lambda: default, metadata={"setting": declared})
+def setting(default: T, help: str, check: Check | None = None, **options: str | bool) -> T:
+    """A field of ``RunnerProfile``; ``check`` is that of its type unless it is given.
+
+    The options are those of ``Setting``.
+    """
+    declared = {"help": help, "check": check, **options}
+    made: T = field(default_factory=lambda: default, metadata=declared)
     return made
-
-
-# As `export` takes it; other names would end its word, or begin another.
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_LONG_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")  # of an option of sbatch
-
-
-def _environment(key: str, node: TreeNode) -> dict[str, str]:
-    values = {}
-    for name, value in as_mapping(key, node).entries.items():
-        if not _VARIABLE.fullmatch(name):
-            raise ConfigError(f"`{name}` in {value.origin} cannot name a variable of a shell")
-        values[name] = for_process(key, scalar_text(single(f"{key}.{name}", value)), value)
-    return values
-
-
-def _options(key: str, node: TreeNode) -> dict[str, str]:
-    """Check texts that are lines of an sbatch script: after a line end would come a command."""
-    values = {}
-    for name, value in as_mapping(key, node).entries.items():
-        if not _LONG_NAME.fullmatch(name):
-            raise ConfigError(f"`{name}` in {value.origin} cannot name an option of sbatch")
-        stated = scalar_text(single(f"{key}.{name}", value))
-        values[name] = one_line(f"{key}.{name}", ScalarNode(stated, value.origin))
-    return values
-
-
-def _commands(key: str, node: TreeNode) -> tuple[str, ...]:
-    return tuple(for_process(key, command, node) for command in texts(key, node))
 
 
 @dataclass(frozen=True)
 class RunnerProfile:
     """A profile; None leaves the choice to the cluster, or to the command line."""
 
-    kind: str = field(metadata={"setting": Setting("how nodes are reached", one_of(*KINDS))})
+    kind: Kind = field(metadata={"help": "how nodes are reached"})
     path: str = ""  # of its file; empty if it was not read from a file
-    cluster: str = setting(
-        "slurm", one_of("slurm", "local", "debug"), "the executor of submitit that runs the jobs"
+    cluster: Literal["slurm", "local", "debug"] = setting(
+        "slurm", "the executor of submitit that runs the jobs"
     )
-    nodes: int | None = setting(None, whole(1), "the number of nodes, unless --nodes is given")
-    timeout: int = setting(
-        60, whole(1), "the time limit of a job, in minutes",
+    nodes: Count | None = setting(None, "the number of nodes, unless --nodes is given")
+    timeout: Count = setting(
+        60, "the time limit of a job, in minutes",
         flag="--timeout", metavar="MIN", sbatch="time", submitit="timeout_min",
     )  # fmt: skip
-    gpus_per_node: int | None = setting(
-        None, whole(0), "the number of GPUs to request per node (default: that of --gpus)",
+    gpus_per_node: Natural | None = setting(
+        None, "the number of GPUs to request per node (default: that of --gpus)",
         flag="--gpus-per-node", metavar="N", is_fixed=True,
         sbatch="gpus-per-node", submitit="gpus_per_node",
     )  # fmt: skip
-    cpus_per_task: int | None = setting(
-        None, whole(1), "the number of CPUs to request per node",
+    cpus_per_task: Count | None = setting(
+        None, "the number of CPUs to request per node",
         sbatch="cpus-per-task", submitit="cpus_per_task",
     )  # fmt: skip
-    signal_delay: int = setting(
-        60, whole(0), "how many seconds before its time limit a job is told to stop",
+    signal_delay: Natural = setting(
+        60, "how many seconds before its time limit a job is told to stop",
         sbatch="signal=USR2@{}", submitit="slurm_signal_delay_s",
     )  # fmt: skip
     partition: str | None = setting(
-        None, one_line, "the partition to submit to",
+        None, "the partition to submit to", _one_line,
         flag="--partition", metavar="NAME", sbatch="partition", submitit="slurm_partition",
     )  # fmt: skip
     account: str | None = setting(
-        None, one_line, "the account to charge",
+        None, "the account to charge", _one_line,
         flag="--account", metavar="NAME", sbatch="account", submitit="slurm_account",
     )  # fmt: skip
     qos: str | None = setting(
-        None, one_line, "the quality of service to request",
+        None, "the quality of service to request", _one_line,
         flag="--qos", metavar="NAME", sbatch="qos", submitit="slurm_qos",
     )  # fmt: skip
     exclude: str | None = setting(
-        None, one_line, "nodes that must not be used",
+        None, "nodes that must not be used", _one_line,
         flag="--exclude-nodes", metavar="A,B", sbatch="exclude", submitit="slurm_exclude",
     )  # fmt: skip
     constraint: str | None = setting(
-        None, one_line, "features that the nodes must have",
+        None, "features that the nodes must have", _one_line,
         sbatch="constraint", submitit="slurm_constraint",
     )  # fmt: skip
     # Exclusive, because other jobs on the same nodes would distort the measurements.
-    exclusive: bool = setting(True, flag, "whether to keep other jobs off the nodes")
+    exclusive: bool = setting(True, "whether to keep other jobs off the nodes")
     gres: bool = setting(
-        True, flag, "whether Slurm knows the GPUs of its nodes; if not, none are requested"
+        True, "whether Slurm knows the GPUs of its nodes; if not, none are requested"
     )
     options: Mapping[str, str] = setting(
-        {}, _options, "other options of sbatch, by their long names"
+        {}, "other options of sbatch, by their long names", _options
     )
-    setup: tuple[str, ...] = setting((), _commands, "shell commands that run before a node's agent")
+    setup: tuple[str, ...] = setting((), "shell commands that run before a node's agent", _commands)
     environment: Mapping[str, str] = setting(
         {},
-        _environment,
         "environment variables of the agents and of the processes that they start",
+        _environment,
     )
-    array_parallelism: int = setting(
-        16, whole(1), "how many jobs of an array run at the same time",
-        submitit="slurm_array_parallelism",
-    )  # fmt: skip
-    allocation: str = setting(
-        "shared", one_of("shared", "separate"),
-        "shared: one job for all benchmarks of a sweep; separate: one job for each",
+    array_parallelism: Count = setting(
+        16, "how many jobs of an array run at the same time", submitit="slurm_array_parallelism"
+    )
+    allocation: Literal["shared", "separate"] = setting(
+        "shared", "shared: one job for all benchmarks of a sweep; separate: one job for each",
         flag="--allocation", metavar="{shared,separate}",
     )  # fmt: skip
     launcher: Literal["torchrun", "tasks"] = setting(
-        "torchrun", one_of("torchrun", "tasks"),
-        "torchrun; or tasks: the agent starts one process per GPU, without torchrun",
-    )  # fmt: skip
+        "torchrun", "torchrun; or tasks: the agent starts one process per GPU, without torchrun"
+    )
     job_dir: str | None = setting(
-        None, one_line, "the folder for submitit's files, which all nodes must see "
-        "(default: in the run folder)",
+        None, "the folder for submitit's files, which all nodes must see "
+        "(default: in the run folder)", _one_line,
         flag="--job-dir", metavar="DIR",
     )  # fmt: skip
 
 
-SETTINGS: Mapping[str, Setting] = {
-    each.name: each.metadata["setting"] for each in fields(RunnerProfile) if each.metadata
-}
+def _settings() -> Iterator[tuple[str, Setting]]:
+    for each in fields(RunnerProfile):
+        if each.metadata:
+            check = each.metadata.get("check") or typed(each.type)
+            yield each.name, Setting(**{**each.metadata, "check": check})
+
+
+SETTINGS: Mapping[str, Setting] = dict(_settings())
 
 
 def find_profile(name: str) -> Path:

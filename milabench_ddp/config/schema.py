@@ -1,6 +1,6 @@
 """Every key that a benchmark may have, and the records that a configuration resolves to.
 
-A key is declared once, in `KEYS`. One that the program reads is also a field of `Benchmark`, of the
+A key is declared once, in `Keys`. One that the program reads is also a field of `Benchmark`, of the
 same name; `build_benchmark` fills it. The others are read by milabench, or kept for the record.
 """
 
@@ -8,33 +8,30 @@ from collections.abc import Mapping
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, defstruct, field
+from msgspec.structs import fields
 
-from .checks import (
-    Check,
-    Checks,
-    IncompleteError,
-    as_mapping,
-    check_entries,
-    check_keys,
-    command_line,
-    environment,
-    flag,
-    free,
-    mapping_of,
-    number,
-    one_of,
-    single,
-    text,
-    texts,
-    whole,
-    wrong,
-)
 from .limits import SECONDS
 from .names import NAME
 from .tree import DeleteNode, MappingNode, TreeNode, finalize, is_null, scalars, text_of
+from .validate import (
+    Check,
+    Count,
+    IncompleteError,
+    Natural,
+    NotNegative,
+    Single,
+    Text,
+    Texts,
+    as_mapping,
+    check_entries,
+    check_keys,
+    checked,
+    typed,
+)
+from .words import command_line, environment
 
 
 class PlanSpec(Struct, frozen=True):
@@ -43,20 +40,30 @@ class PlanSpec(Struct, frozen=True):
     method: str
     options: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def jobs(self) -> int:
+        """How many jobs of many ranks a node runs; 0 for independent processes."""
+        return self.options["n"] if self.method == "njobs" else 0
+
     def __str__(self) -> str:
-        """``per_gpu``, ``njobs 2``."""
         return " ".join([self.method, *map(str, self.options.values())])
 
 
-class FakeImageNet(Struct, frozen=True):
+_Images = Annotated[int, Meta(ge=1, le=10**8)]
+_Folder = Annotated[
+    str, Meta(pattern=rf"\A{NAME.pattern}\Z", description="the name of a folder, without `/`")
+]
+
+
+class FakeImageNet(Struct, frozen=True, forbid_unknown_fields=True):
     """Images that a benchmark reads: JPEG files in folders of classes, made and not downloaded."""
 
-    images: int  # of the training set
-    val_images: int
-    classes: int
-    size: int = 256  # height and width, in pixels
-    seed: int = 0
-    folder: str = "FakeImageNet"  # below <base>/data
+    images: _Images  # of the training set
+    val_images: _Images = 0  # 0: as ImageNet has
+    classes: Count = 0  # 0: as ImageNet has
+    size: Annotated[int, Meta(ge=8, le=2**14)] = 256  # height and width, in pixels
+    seed: Natural = 0
+    folder: _Folder = "FakeImageNet"  # below <base>/data
 
 
 class Benchmark(Struct, frozen=True):
@@ -127,109 +134,109 @@ class Suite(Struct, frozen=True):
     warnings: tuple[str, ...] = ()  # what milabench takes, and what has no effect here
 
 
-class Key(Struct, frozen=True):
-    """A key of a benchmark, or an option of a plan method."""
-
-    check: Check
-    default: str | float | None = None  # {name}, {group}, {arch} filled in; None: may be absent
-    in_preset: bool = (
-        False  # whether a preset may state it: presets change the size of the work only
-    )
-
-
-# The plan methods and their options; ``plan.methods`` says what each of them does.
-PLAN_METHODS: Mapping[str, Mapping[str, Key]] = {
+# The plan methods, and the defaults of their options; ``plan.methods`` says what each of them does.
+PLAN_METHODS: Mapping[str, Mapping[str, int]] = {
     "per_gpu": {},
-    "njobs": {"n": Key(whole(1), default=1)},
+    "njobs": {"n": 1},
 }
+_Words: Any = Literal
+_options = {name for options in PLAN_METHODS.values() for name in options}
+_Plan = defstruct(
+    "_Plan",
+    [("method", _Words[tuple(PLAN_METHODS)]), *((name, Count | None, None) for name in _options)],
+    forbid_unknown_fields=True,  # but an option of another method may have been inherited
+)
 
 
 def _plan(key: str, node: TreeNode) -> PlanSpec:
-    checks = {"method": one_of(*PLAN_METHODS)}
-    for options in PLAN_METHODS.values():  # an option of another method may have been inherited
-        for name, option in options.items():
-            checks[name] = option.check
-    stated = mapping_of(checks, required=["method"])(key, node)
-    method = stated["method"]
+    stated = checked(_Plan, key, node)
     values = {}
-    for name, option in PLAN_METHODS[method].items():
-        values[name] = stated.get(name, option.default)
-    return PlanSpec(method, values)
+    for name, default in PLAN_METHODS[stated.method].items():
+        values[name] = getattr(stated, name) or default
+    return PlanSpec(stated.method, values)
 
 
-def _tags(key: str, node: TreeNode) -> frozenset[str]:
-    return frozenset(texts(key, node))
+class _Prepare(Struct, forbid_unknown_fields=True):
+    fake_imagenet: FakeImageNet | None = None
 
 
-def _folder(key: str, node: TreeNode) -> str:
-    name: str = text(key, node)
-    if not NAME.fullmatch(name):
-        raise wrong(key, node, "the name of a folder, without `/`")
-    return name
+_Share = Annotated[float, Meta(ge=0, le=1)]
 
 
-_SHARE = number("a number from 0 to 1", 0, 1)
+class _Usage(Struct, forbid_unknown_fields=True):
+    gpu_load_threshold: _Share = 0
+    gpu_mem_threshold: _Share = 0
 
-_FAKE_IMAGENET: Checks = {
-    "classes": whole(1),
-    "folder": _folder,
-    "images": whole(1, 10**8),
-    "seed": whole(0),
-    "size": whole(8, 2**14),
-    "val_images": whole(1, 10**8),
+
+class _Validation(Struct, forbid_unknown_fields=True):
+    usage: _Usage | None = None
+
+
+class _VoirOptions(Struct, forbid_unknown_fields=True):
+    gpu_poll: Single = None
+    interval: Single = None
+    skip: Single = None
+    stop: Single = None
+
+
+class _Voir(Struct, forbid_unknown_fields=True):
+    options: _VoirOptions | None = None
+
+
+_Duration = Annotated[
+    float, Meta(gt=0, le=SECONDS, description=f"a number of seconds, up to {SECONDS:,}")
+]
+
+
+class Keys(Struct):
+    """Every key that a benchmark may have, with its default, or None if it may be absent.
+
+    In defaults, ``{name}``, ``{group}`` and ``{arch}`` are filled in.
+    """
+
+    argv: Any = None
+    because: Text | None = None  # why it is disabled
+    client: Any = None
+    definition: Text | None = None  # the folder of the program
+    docker_image: Text | None = None
+    enabled: bool = True
+    env: Any = None
+    gradient_accumulation_steps: Count | None = None
+    group: Text = "{name}"
+    install_group: _Folder = "{group}"  # its benchmarks share a virtual environment
+    install_variant: Text = "{arch}"
+    instrument: Literal["voir"] | None = None
+    matrix: Any = None  # the combination of a variant, once the matrix is expanded
+    max_duration: _Duration = 600
+    max_output: Annotated[float, Meta(gt=0, le=2**40)] | None = None
+    num_machines: Count | None = None
+    pip: Any = None
+    plan: Any = None
+    prepare: _Prepare | None = None
+    program: Text | None = None
+    relative_to: Text | None = None  # the benchmark that its speed is compared with
+    requires_capabilities: Texts | None = None  # the conditions under which it runs
+    scaling: Literal["weak", "strong"] | None = None
+    secrets: Texts | None = None  # names of variables and options whose values are hidden
+    server: Any = None
+    sweep: Text | None = None  # the entry whose matrix a variant is of, once it is expanded
+    tags: Annotated[frozenset[str], Meta(description="a list of texts")] | None = None
+    url: Any = None
+    use_deepspeed: bool | None = None
+    validation: _Validation | None = None
+    voir: _Voir | None = None
+    weight: NotNegative = 0
+
+
+_OWN_CHECKS: Mapping[str, Check] = {"argv": command_line, "env": environment, "plan": _plan}
+KEYS: Mapping[str, Check] = {
+    key.name: _OWN_CHECKS.get(key.name) or typed(key.type) for key in fields(Keys)
 }
-_VOIR_OPTIONS = dict.fromkeys(("gpu_poll", "interval", "skip", "stop"), single)
-
-
-KEYS: Mapping[str, Key] = {
-    "argv": Key(command_line, in_preset=True),
-    "because": Key(text, in_preset=True),  # why it is disabled
-    "client": Key(free),
-    "definition": Key(text),  # the folder of the program
-    "docker_image": Key(text),
-    "enabled": Key(flag, default=True, in_preset=True),
-    "env": Key(environment, in_preset=True),
-    "gradient_accumulation_steps": Key(whole(1)),
-    "group": Key(text, default="{name}"),
-    "install_group": Key(
-        _folder, default="{group}"
-    ),  # the benchmarks of a group share a virtual environment
-    "install_variant": Key(text, default="{arch}"),
-    "instrument": Key(one_of("voir")),
-    "matrix": Key(free),  # the combination of a variant, once the matrix is expanded
-    "max_duration": Key(
-        number(f"a positive number of seconds, up to {SECONDS:,}", 0, SECONDS, above=True),
-        default=600,
-        in_preset=True,
-    ),
-    "max_output": Key(number("a positive number of MiB", 0, above=True), in_preset=True),
-    "num_machines": Key(whole(1), in_preset=True),
-    "pip": Key(free),
-    "plan": Key(_plan),
-    "prepare": Key(
-        mapping_of({"fake_imagenet": mapping_of(_FAKE_IMAGENET, required=["images"])}),
-        in_preset=True,
-    ),
-    "program": Key(text),
-    "relative_to": Key(text),  # the benchmark that its speed is compared with
-    "requires_capabilities": Key(texts),  # the conditions under which it runs
-    "scaling": Key(one_of("weak", "strong")),
-    "secrets": Key(texts),  # names of variables and options whose values are hidden
-    "server": Key(free),
-    "sweep": Key(text),  # the entry whose matrix a variant is of, once it is expanded
-    "tags": Key(_tags),
-    "url": Key(free),
-    "use_deepspeed": Key(flag),
-    "validation": Key(
-        mapping_of(
-            {"usage": mapping_of({"gpu_load_threshold": _SHARE, "gpu_mem_threshold": _SHARE})}
-        )
-    ),
-    "voir": Key(mapping_of({"options": mapping_of(_VOIR_OPTIONS)}), in_preset=True),
-    "weight": Key(number("a number, 0 or more", 0), default=0),
+# What a preset may state: presets change the size of the work only.
+_PRESET_KEYS = {
+    *("argv", "because", "enabled", "env", "max_duration", "max_output", "num_machines"),
+    *("prepare", "voir"),
 }
-
-_PRESET_KEYS = {name for name, key in KEYS.items() if key.in_preset}
 
 
 def check_written(layer: MappingNode) -> None:
@@ -261,7 +268,7 @@ def _check_parts(layer: MappingNode) -> None:
             continue
         if not any("{" in (text_of(scalar) or "") for scalar in scalars(node)):
             with suppress(IncompleteError):  # another layer may state the rest
-                KEYS[name].check(name, finalize(node))
+                KEYS[name](name, finalize(node))
 
 
 def check_values(entry: MappingNode) -> dict[str, Any]:
@@ -269,7 +276,7 @@ def check_values(entry: MappingNode) -> dict[str, Any]:
 
     Raises ConfigError for a value of the wrong type.
     """
-    return check_entries({name: key.check for name, key in KEYS.items()}, entry)
+    return check_entries(KEYS, entry)
 
 
 def _is_absent(node: TreeNode) -> bool:

@@ -3,30 +3,50 @@
 Both are off unless ``system.options`` turns them on; its names are milabench's.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Annotated, Literal
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
-from ..errors import ConfigError
-from .checks import memory_mib
 from .facts import MachineFacts
 from .read import read_yaml
-from .tree import ListNode, MappingNode, Origin, ScalarNode, TreeNode, describe_value
+from .tree import finalize
+from .validate import Count, Natural, checked
 
-_DIGITS = 18  # of a batch size
 Observation = tuple[float, float]  # batch size, MiB
 
+_AMOUNT = re.compile(r"(\d{1,15}(?:\.\d*)?)\s*((?:([kmgt])(i?))?[bo])?", re.IGNORECASE)
 
-class CpuSizing(Struct, frozen=True):
+
+class Memory(float):
+    """MiB, from an amount such as ``3885 MiB``, ``80 GiB``, ``4Go``, or a bare number of MiB."""
+
+    def __new__(cls, stated: object) -> "Memory":
+        """Raises ValueError for what is no amount."""
+        found = _AMOUNT.fullmatch(str(stated).strip())
+        if found is None:
+            raise ValueError("an amount of memory such as `81920 MiB`")
+        amount, unit, letter, binary = found.groups()
+        power = " kmgt".index((letter or " ").lower()) if unit else 2
+        base = 1000 if unit and not binary else 1024
+        return super().__new__(cls, float(amount) * float(base**power) / 2**20)
+
+
+# milabench also writes 1 and 0
+_Switch = Annotated[bool | Literal[0, 1], Meta(description="true or false")]
+
+
+class CpuSizing(Struct, frozen=True, forbid_unknown_fields=True):
     """``options.cpu``: how many data-loading workers a device gets."""
 
-    auto: bool = False
-    min: int = 2
-    max: int = 16
-    n_workers: int | None = None  # wins over the number computed from the CPUs
-    reserved_cores: int = 0  # CPUs of a node that benchmarks leave free
+    auto: _Switch = False
+    min: Count = 2
+    max: Count = 16
+    n_workers: Natural | None = None  # wins over the number computed from the CPUs
+    reserved_cores: Natural = 0  # CPUs of a node that benchmarks leave free
 
     def workers(self, facts: MachineFacts) -> int:
         """The workers of a device: its share of the CPUs, clamped to ``min`` and ``max``."""
@@ -36,15 +56,16 @@ class CpuSizing(Struct, frozen=True):
         return max(self.min, min(self.max, share))
 
 
-class BatchSizing(Struct, frozen=True):
+class BatchSizing(Struct, frozen=True, forbid_unknown_fields=True):
     """``options.sizer``: how batch sizes are chosen."""
 
-    auto: bool = False
-    batch_size: int | None = None  # wins over the scaling file
-    multiple: int = 8  # round down to a multiple of this
-    power: int | None = None  # instead: round down to a power of this
-    capacity_mib: float | None = None  # instead of the memory of the device
-    scaling: Path | None = None  # the scaling file, which holds the observations
+    auto: _Switch = False
+    batch_size: Count | None = None  # wins over the scaling file
+    multiple: Count = 8  # round down to a multiple of this
+    power: Annotated[int, Meta(ge=2)] | None = None  # instead: round down to a power of this
+    capacity: Memory | None = None  # instead of the memory of the device
+    config: Path | None = None  # the scaling file, which holds the observations
+    save: Path | None = None  # the one that milabench writes; read where there is no ``config``
 
     def rounded(self, size: int) -> int:
         """``size``, rounded down to a power or a multiple; unchanged below the first multiple."""
@@ -56,10 +77,10 @@ class BatchSizing(Struct, frozen=True):
         return power
 
 
-class SizingOptions(Struct, frozen=True):
+class SizingOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """``system.options``."""
 
-    batch: BatchSizing = field(default_factory=BatchSizing)
+    sizer: BatchSizing = field(default_factory=BatchSizing)
     cpu: CpuSizing = field(default_factory=CpuSizing)
 
 
@@ -71,12 +92,13 @@ class Sizer(Struct, frozen=True, dict=True):
 
     @cached_property
     def _observed(self) -> Mapping[str, Sequence[Observation]]:
-        return read_scaling(self.options.scaling) if self.options.scaling else {}
+        path = self.options.config or self.options.save
+        return read_scaling(path) if path else {}
 
     def batch_size(self, benchmark: str, default: str) -> str:
         """The batch size for a benchmark; ``default`` where sizing is off or nothing is known."""
         options = self.options
-        capacity = options.capacity_mib or self.facts.gpu_capacity_mib
+        capacity = options.capacity or self.facts.gpu_capacity_mib
         if options.batch_size is not None:
             return str(options.batch_size)
         if not options.auto or capacity <= 0:
@@ -107,41 +129,32 @@ def largest_batch(observed: Sequence[Observation], capacity_mib: float) -> int |
     return largest if largest >= 1 else None
 
 
-def read_scaling(path: Path) -> dict[str, list[Observation]]:
+_BatchSize = Annotated[int, Meta(ge=1, le=10**18)]
+
+
+_Model = Annotated[
+    dict[_BatchSize, Memory], Meta(description="a mapping of batch sizes to their memory")
+]
+
+
+class _Observation(Struct):
+    batch_size: _BatchSize
+    memory: Memory
+
+
+class _Scaling(Struct):
+    observations: tuple[_Observation, ...] = ()
+    model: _Model = {}  # of version 1
+
+
+def read_scaling(path: Path) -> dict[str, Sequence[Observation]]:
     """The observations of each benchmark's memory; reads milabench's versions 1 and 2.
 
     Raises ConfigError, with the place, for a file of another form.
     """
-    benchmarks = read_yaml(path).without("version")
-    return {name: _observations(node) for name, node in benchmarks.entries.items()}
-
-
-def _observations(node: TreeNode) -> list[Observation]:
-    if not isinstance(node, MappingNode):
-        raise ConfigError(f"{node.origin}: expected a mapping, got {describe_value(node)}")
-    observed = []
-    match node.get("observations"), node.get("model"):
-        case ListNode(items), _:
-            for item in items:
-                observed.append(_observation(item))
-        case None, MappingNode(entries):
-            for size, memory in entries.items():
-                observed.append(_of_size(size, memory.origin, memory))
-        case None, None:
-            pass
-        case _:
-            raise ConfigError(f"{node.origin}: `observations` must be a list, `model` a mapping")
+    observed: dict[str, Sequence[Observation]] = {}
+    for name, node in finalize(read_yaml(path)).without("version").entries.items():
+        stated: _Scaling = checked(_Scaling, name, node)
+        found = [(float(each.batch_size), each.memory) for each in stated.observations]
+        observed[name] = found or [(float(size), mib) for size, mib in stated.model.items()]
     return observed
-
-
-def _observation(node: TreeNode) -> Observation:
-    match node:
-        case MappingNode({"batch_size": ScalarNode(size, origin), "memory": memory}):
-            return _of_size(str(size), origin, memory)
-    raise ConfigError(f"{node.origin}: an observation needs `batch_size` and `memory`")
-
-
-def _of_size(size: str, origin: Origin, memory: TreeNode) -> Observation:
-    if not size.isdecimal() or len(size) > _DIGITS or int(size) < 1:
-        raise ConfigError(f"{origin}: `{size}` is not a batch size")
-    return float(size), memory_mib("memory", memory)

@@ -1,44 +1,32 @@
 """The file ``system.yaml``: the user's description of a machine, which wins over detection."""
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from ..errors import ConfigError
-from ..machine.backends import BACKENDS
-from .checks import (
-    Check,
-    Checks,
-    check_keys,
-    flag,
-    free,
-    list_of,
-    mapping_of,
-    memory_mib,
-    number,
-    one_of,
-    path,
-    text,
-    whole,
-    wrong,
-)
 from .merge import MULTIRUN, multirun_warning
 from .read import read_yaml
-from .sizing import BatchSizing, CpuSizing, SizingOptions
-from .tree import Origin, TreeNode, finalize, shown, value_of
+from .sizing import Memory, SizingOptions
+from .tree import Location, Origin, ScalarNode, expanded, finalize, map_scalars, shown
+from .validate import Count, NotNegative, Text, as_mapping, check_keys, checked
+
+# Words that no program takes for an option.
+_Name = Annotated[str, Meta(pattern=r"\A\w[\w.:-]*\Z")]
+_Host = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9:_][A-Za-z0-9.:%_-]*\Z")]
+_User = Annotated[str, Meta(pattern=r"\A\w[\w.@+\\-]*\Z")]
 
 
 class SystemNode(Struct, frozen=True):
     """One host of ``system.nodes``."""
 
-    name: str
-    ip: str
-    user: str | None = None
+    name: _Name
+    ip: _Host = ""  # its name, where the file does not say
+    user: _User | None = None
     main: bool = False  # the node that coordinates
-    sshport: int = 22
+    sshport: Count = 22
 
 
 class System(Struct, frozen=True):
@@ -54,6 +42,27 @@ class System(Struct, frozen=True):
     warnings: tuple[str, ...] = ()  # what milabench takes, and what has no effect here
 
 
+class _Node(SystemNode, frozen=True, forbid_unknown_fields=True):
+    hostname: Text = ""  # milabench reads it, and the port
+    port: Count = 1
+
+
+class _Gpu(Struct, forbid_unknown_fields=True):
+    capability: NotNegative | None = None
+    capacity: Memory | None = None
+    count: Count | None = None
+
+
+class _System(Struct, forbid_unknown_fields=True):
+    arch: Literal["cuda", "rocm", "hpu", "xpu", "cpu"] | None = None
+    docker: Any = None
+    docker_image: Text = ""
+    gpu: _Gpu = field(default_factory=_Gpu)
+    nodes: tuple[_Node, ...] = ()
+    options: SizingOptions = field(default_factory=SizingOptions)
+    sshkey: Path | None = None
+
+
 def read_system(file: Path) -> System:
     """Read a system file; raises ConfigError, with file and line, for a mistake in it."""
     warnings: list[str] = []
@@ -62,37 +71,37 @@ def read_system(file: Path) -> System:
     if MULTIRUN in top.entries:
         origin = top.entries[MULTIRUN].origin
         warnings.append(multirun_warning(origin))
-    system = top.get("system")
-    if system is None:
+    node = top.get("system")
+    if node is None:
         raise ConfigError(f"{shown(file)}: has no `system:`")
-    values = mapping_of(_SYSTEM)("system", system)
-    gpu, options = values.get("gpu", {}), values.get("options", {})
+    node = as_mapping("system", map_scalars(node, _meant))
+    stated: _System = checked(_System, "system", node)
+    if stated.nodes:
+        _check_nodes(stated.nodes, node.entries["nodes"].origin)
+    nodes = [SystemNode(n.name, n.ip or n.name, n.user, n.main, n.sshport) for n in stated.nodes]
     return System(
-        arch=values.get("arch"),
-        sshkey=values.get("sshkey"),
-        nodes=values.get("nodes", ()),
-        gpu_capacity_mib=gpu.get("capacity"),
-        gpu_count=gpu.get("count"),
-        gpu_capability=gpu.get("capability"),
-        options=SizingOptions(
-            options.get("sizer", BatchSizing()), CpuSizing(**options.get("cpu", {}))
-        ),
+        arch=stated.arch,
+        sshkey=stated.sshkey,
+        nodes=tuple(nodes),
+        gpu_capacity_mib=stated.gpu.capacity,
+        gpu_count=stated.gpu.count,
+        gpu_capability=stated.gpu.capability,
+        options=stated.options,
         warnings=tuple(warnings),
     )
 
 
-def _nodes(key: str, node: TreeNode) -> tuple[SystemNode, ...]:
-    nodes = []
-    for values in list_of(mapping_of(_NODE, required=["name"]))(key, node):
-        values.setdefault("ip", values["name"])
-        for name in _UNUSED:
-            values.pop(name, None)
-        nodes.append(SystemNode(**values))
-    _check_nodes(nodes, node.origin)
-    return tuple(nodes)
+def _meant(scalar: ScalarNode, location: Location) -> ScalarNode:
+    """Paths start from the folder of the file; a capacity of ``All`` is that of the device."""
+    match location, scalar.value:
+        case (*_, "capacity"), "All":
+            return ScalarNode(None, scalar.origin)
+        case (*_, "sshkey" | "config" | "save"), str(text):
+            return ScalarNode(str(scalar.origin.folder / expanded(text)), scalar.origin)
+    return scalar
 
 
-def _check_nodes(nodes: Sequence[SystemNode], origin: Origin) -> None:
+def _check_nodes(nodes: Sequence[_Node], origin: Origin) -> None:
     names = [node.name for node in nodes]
     for name in names:
         if names.count(name) > 1:
@@ -100,72 +109,3 @@ def _check_nodes(nodes: Sequence[SystemNode], origin: Origin) -> None:
     main = sum(node.main for node in nodes)
     if main > 1:
         raise ConfigError(f"{main} nodes are `main` ({origin}): only one node can be")
-
-
-def _sizer(key: str, node: TreeNode) -> BatchSizing:
-    values: dict[str, Any] = mapping_of(_SIZER)(key, node)
-    saved = values.pop("save", None)
-    scaling = values.pop("config", saved)
-    return BatchSizing(capacity_mib=values.pop("capacity", None), scaling=scaling, **values)
-
-
-def _switch(key: str, node: TreeNode) -> bool:
-    """True or false; milabench also writes 1 and 0."""
-    value = value_of(node)
-    return bool(value) if value in (0, 1) else bool(flag(key, node))
-
-
-def _capacity(key: str, node: TreeNode) -> float | None:
-    return None if value_of(node) == "All" else memory_mib(key, node)
-
-
-def _word(expected: str, pattern: str) -> Check:
-    """A text that is made of such characters alone, and that no program takes for an option."""
-    accepted = re.compile(pattern)
-
-    def check(key: str, node: TreeNode) -> str:
-        stated: str = text(key, node)
-        if not accepted.fullmatch(stated):
-            raise wrong(key, node, expected)
-        return stated
-
-    return check
-
-
-_UNUSED = {"hostname", "port"}  # of a node, which milabench reads
-_NODE: Checks = {
-    "hostname": text,
-    "ip": _word("an address or the name of a host", r"[A-Za-z0-9:_][A-Za-z0-9.:%_-]*"),
-    "main": flag,
-    "name": _word("a name of letters, digits and any of `_ . : -`", r"\w[\w.:-]*"),
-    "port": whole(1),
-    "sshport": whole(1),
-    "user": _word("the name of a user", r"\w[\w.@+\\-]*"),
-}
-_SIZER: Checks = {
-    "auto": _switch,
-    "batch_size": whole(1),
-    "capacity": _capacity,
-    "config": path,  # the scaling file to read
-    "multiple": whole(1),
-    "power": whole(2),
-    "save": path,  # the scaling file that milabench writes; read where there is no `config`
-}
-_CPU: Checks = {
-    "auto": _switch,
-    "max": whole(1),
-    "min": whole(1),
-    "n_workers": whole(0),
-    "reserved_cores": whole(0),
-}
-_SYSTEM: Checks = {
-    "arch": one_of(*BACKENDS),
-    "docker": free,
-    "docker_image": text,
-    "gpu": mapping_of(
-        {"capability": number("a number, 9.0 say", 0), "capacity": _capacity, "count": whole(1)}
-    ),
-    "nodes": _nodes,
-    "options": mapping_of({"cpu": mapping_of(_CPU), "sizer": _sizer}),
-    "sshkey": path,
-}

@@ -32,5 +32,4 @@ def _is_in_tag(word: str, benchmark: Benchmark) -> bool:
     if found is None or found["job"] is None:
         return found is not None
     number = int(word)
-    jobs = benchmark.plan.options["n"] if benchmark.plan.method == "njobs" else 0
-    return str(number) == word and number < jobs
+    return str(number) == word and number < benchmark.plan.jobs

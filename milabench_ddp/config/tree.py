@@ -145,15 +145,22 @@ def is_null(node: TreeNode) -> bool:
     return isinstance(node, ScalarNode) and node.value is None
 
 
-def to_plain(node: TreeNode) -> Any:
-    """The values alone, JSON-able; the tree must be final (see ``merge.finalize``)."""
+def to_plain(node: TreeNode, *, nulls: bool = True) -> Any:
+    """The values alone, JSON-able; without ``nulls``, mappings leave out keys that are null.
+
+    The tree must be final (see ``finalize``).
+    """
     match node:
         case ScalarNode():
             return node.value
         case ListNode():
-            return [to_plain(item) for item in node.items]
+            return [to_plain(item, nulls=nulls) for item in node.items]
         case MappingNode():
-            return {key: to_plain(value) for key, value in node.entries.items()}
+            values = {}
+            for key, value in node.entries.items():
+                if nulls or not is_null(value):
+                    values[key] = to_plain(value, nulls=nulls)
+            return values
         case _:
             raise TypeError(f"not final: {node}")
 

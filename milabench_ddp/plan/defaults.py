@@ -41,7 +41,7 @@ def defaults(
     if folder is not None:
         found["TORCHINDUCTOR_CACHE_DIR"] = str(folder / "cache" / "inductor")
         found["TRITON_CACHE_DIR"] = str(folder / "cache" / "triton")
-    if benchmark.plan.method == "njobs":
+    if benchmark.plan.jobs:
         found |= _of_jobs(benchmark.max_duration, BACKENDS[arch].collectives, folder)
     return found
 

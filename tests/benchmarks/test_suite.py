@@ -56,7 +56,7 @@ def test_the_full_sizes_fit_in_80_gb_on_paper(name, ranks):
 def test_batches_of_transformers_fit_where_sizing_chooses_them(capacity, share):
     observed = read_scaling(CONFIG / "_scaling.yaml")
     sizer = Sizer(
-        BatchSizing(auto=capacity < 81559, scaling=CONFIG / "_scaling.yaml"),
+        BatchSizing(auto=capacity < 81559, config=CONFIG / "_scaling.yaml"),
         MachineFacts("cuda", 1, 2, 2, "GPU", capacity, Path("/nowhere")),
     )
     batches = {b.name: dict(pairwise(b.argv)).get("--batch-size") for b in suite("full").benchmarks}

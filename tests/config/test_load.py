@@ -159,7 +159,7 @@ BAD: list[tuple[str, dict[str, Any], type[MilabenchError], str]] = [
      "unknown key `max_durtion` in x.yaml:2: did you mean `max_duration`?"),
     ("a:\n  max_duration: ten", {}, ConfigError,
      "wrong value for `max_duration` in x.yaml:2: "
-     "expected a positive number of seconds, up to 2,000,000, got the text `ten`"),
+     "expected a number of seconds, up to 2,000,000, got the text `ten`"),
     ("a:\n  argv:\n    --x: '{n_wrker}'", {}, ConfigError,
      "unknown placeholder `{n_wrker}` in x.yaml:3: did you mean `n_worker`?"),
     ("a:\n  argv:\n    --x: {n_worker}", {}, ConfigError,

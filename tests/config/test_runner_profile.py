@@ -76,7 +76,7 @@ def test_a_profile_survives_json(here: Path) -> None:
 def test_a_flag_is_checked_as_the_file_is() -> None:
     assert SETTINGS["timeout"].from_flag("9") == 9
     assert SETTINGS["partition"].from_flag("9") == "9"
-    said = "`--timeout` in the command line: expected an integer, 1 or more, got the text `soon`"
+    said = "`--timeout` in the command line: expected an integer, got the text `soon`"
     with pytest.raises(ConfigError, match=said):
         SETTINGS["timeout"].from_flag("soon")
 

@@ -28,7 +28,8 @@ json: st.SearchStrategy[Any] = st.recursive(
     max_leaves=5,
 )
 seconds = st.floats(0, 1e6)
-images = st.builds(FakeImageNet, *[st.integers(0, 2**31)] * 5, words)
+counts = st.integers(8, 2**14)
+images = st.builds(FakeImageNet, *[counts] * 5, st.just("F"))
 
 benchmarks = st.builds(
     Benchmark,
@@ -104,7 +105,7 @@ GOOD = {
     "weight": [0, 1, 0.5],
 }
 
-SECONDS = "a positive number of seconds, up to 2,000,000"
+SECONDS = "a number of seconds, up to 2,000,000"
 BAD = [
     ("argv", 3, "wrong value for `argv` in (default): "
                 "expected a mapping of options or a list of words, got `3`"),
@@ -131,19 +132,18 @@ BAD = [
     ("max_duration", float("inf"), "wrong value for `max_duration` in (default): "
                                    f"expected {SECONDS}, got `inf`"),
     ("num_machines", 0, "wrong value for `num_machines` in (default): "
-                        "expected an integer, 1 or more, got `0`"),
+                        "expected an integer >= 1, got `0`"),
     ("num_machines", 1.5, "wrong value for `num_machines` in (default): "
-                          "expected an integer, 1 or more, got `1.5`"),
+                          "expected an integer, got `1.5`"),
     ("plan", "per_gpu", "wrong value for `plan` in (default): "
                         "expected a mapping, got the text `per_gpu`"),
     ("plan", {"n": 1}, "`plan` in (default) has no `method`"),
-    ("plan", {"method": None}, "wrong value for `plan.method` in (default): "
-                               "expected `per_gpu` or `njobs`, got `null`"),
+    ("plan", {"method": None}, "`plan` in (default) has no `method`"),
     ("plan", {"method": "per-gpu"}, "wrong value for `plan.method` in (default): "
                                     "expected `per_gpu` or `njobs`, "
                                     "got the text `per-gpu`: did you mean `per_gpu`?"),
     ("plan", {"method": "njobs", "n": 0}, "wrong value for `plan.n` in (default): "
-                                          "expected an integer, 1 or more, got `0`"),
+                                          "expected an integer >= 1, got `0`"),
     ("plan", {"method": "njobs", "m": 1}, "unknown key `m` in (default)"),
     ("prepare", {"imagenet": {}}, "unknown key `imagenet` in (default): "
                                   "did you mean `fake_imagenet`?"),
@@ -151,7 +151,7 @@ BAD = [
                                                 "has no `images`"),
     ("prepare", {"fake_imagenet": {"images": 0}},
      "wrong value for `prepare.fake_imagenet.images` in (default): "
-     "expected an integer from 1 to 100,000,000, got `0`"),
+     "expected an integer >= 1, got `0`"),
     ("prepare", {"fake_imagenet": {"images": 1, "folder": "../x"}},
      "wrong value for `prepare.fake_imagenet.folder` in (default): "
      "expected the name of a folder, without `/`, got the text `../x`"),
@@ -164,7 +164,7 @@ BAD = [
      "unknown key `gpu_load` in (default): did you mean `gpu_load_threshold`?"),
     ("validation", {"usage": {"gpu_load_threshold": 2}},
      "wrong value for `validation.usage.gpu_load_threshold` in (default): "
-     "expected a number from 0 to 1, got `2`"),
+     "expected a number <= 1.0, got `2`"),
     ("voir", {"stop": 60}, "unknown key `stop` in (default)"),
     ("voir", {"options": {"stopp": 60}},
      "unknown key `stopp` in (default): did you mean `stop`?"),

@@ -49,23 +49,23 @@ def sized(capacity: float = 8000.0, **options: Any) -> str:
 
 
 def test_the_batch_size_fills_the_device(here: Path) -> None:
-    assert sized(auto=True, scaling=Path("s.yaml")) == "80"
-    assert sized(auto=True, scaling=Path("s.yaml"), power=2) == "64"
-    assert sized(auto=True, scaling=Path("s.yaml"), capacity_mib=3000.0) == "24"
+    assert sized(auto=True, config=Path("s.yaml")) == "80"
+    assert sized(auto=True, config=Path("s.yaml"), power=2) == "64"
+    assert sized(auto=True, config=Path("s.yaml"), capacity=3000.0) == "24"
 
 
 def test_a_given_batch_size_wins(here: Path) -> None:
     assert sized(batch_size=3) == "3"
-    assert sized(batch_size=3, auto=True, scaling=Path("s.yaml")) == "3"
+    assert sized(batch_size=3, auto=True, config=Path("s.yaml")) == "3"
 
 
 def test_the_default_where_nothing_is_known(here: Path) -> None:
     assert sized() == "default"
-    assert sized(scaling=Path("s.yaml")) == "default"
+    assert sized(config=Path("s.yaml")) == "default"
     assert sized(auto=True) == "default"
-    assert sized(0.0, auto=True, scaling=Path("s.yaml")) == "default"
+    assert sized(0.0, auto=True, config=Path("s.yaml")) == "default"
     write("other.yaml", "c: {}")
-    assert sized(auto=True, scaling=Path("other.yaml")) == "default"
+    assert sized(auto=True, config=Path("other.yaml")) == "default"
 
 
 def test_version_2(here: Path) -> None:
@@ -91,14 +91,30 @@ def test_version_1(here: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("bert: 3", "s.yaml:1: expected a mapping, got `3`"),
-        ("bert:\n  observations: {}", "s.yaml:1: `observations` must be a list, `model` a mapping"),
+        ("bert: 3", "wrong value for `bert` in s.yaml:1: expected a mapping, got `3`"),
+        (
+            "bert:\n  observations: {}",
+            "wrong value for `bert.observations` in s.yaml:2: expected a list, got a mapping",
+        ),
         (
             "bert:\n  observations:\n    - {batch_size: 3}",
-            "s.yaml:3: an observation needs `batch_size` and `memory`",
+            "`bert.observations[0]` in s.yaml:3 has no `memory`",
         ),
-        ("bert: {observations: [{batch_size: x, memory: 1}]}", "s.yaml:1: `x` is not a batch size"),
-        ("bert: {model: {0: 1 MiB}}", "s.yaml:1: `0` is not a batch size"),
+        (
+            "bert: {observations: [{batch_size: x, memory: 1}]}",
+            "wrong value for `bert.observations[0].batch_size` in s.yaml:1: "
+            "expected an integer, got the text `x`",
+        ),
+        (
+            "bert: {model: {0: 1 MiB}}",
+            "wrong value for `bert.model` in s.yaml:1: "
+            "expected a mapping of batch sizes to their memory, got a mapping",
+        ),
+        (
+            "bert:\n  model:\n    1: much",
+            "wrong value for `bert.model.1` in s.yaml:3: "
+            "expected an amount of memory such as `81920 MiB`, got the text `much`",
+        ),
     ],
 )
 def test_bad_files(here: Path, text: str, message: str) -> None:

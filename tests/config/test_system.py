@@ -1,11 +1,12 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from milabench_ddp.config.sizing import BatchSizing, CpuSizing, SizingOptions
+from milabench_ddp.config.sizing import BatchSizing, CpuSizing, Sizer, SizingOptions
 from milabench_ddp.config.system import System, SystemNode, read_system
 from milabench_ddp.errors import ConfigError
-from tests.support.configuration import write
+from tests.support.configuration import facts, write
 
 
 def test_everything(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,7 +39,7 @@ def test_everything(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         gpu_capability=9.0,
         gpu_count=8,
         options=SizingOptions(
-            BatchSizing(True, 16, 4, 2, 4096.0, here / "etc" / "scaling.yaml"),
+            BatchSizing(True, 16, 4, 2, 4096.0, save=here / "etc" / "scaling.yaml"),
             CpuSizing(True, 1, 64, 3, 2),
         ),
         warnings=(
@@ -63,7 +64,10 @@ def test_what_is_not_said_is_left_to_detection(here: Path, text: str) -> None:
 
 def test_the_scaling_file_that_is_read_wins_over_the_one_that_is_written(here: Path) -> None:
     path = write("s.yaml", "system: {options: {sizer: {config: a.yaml, save: b.yaml}}}")
-    assert read_system(path).options.batch.scaling == here / "a.yaml"
+    sizing = read_system(path).options.sizer
+    assert (sizing.config, sizing.save) == (here / "a.yaml", here / "b.yaml")
+    write("a.yaml", "b: {observations: [{batch_size: 8, memory: 1}]}")
+    assert Sizer(replace(sizing, auto=True), facts()).batch_size("b", "1") == "640000"
 
 
 @pytest.mark.parametrize(
@@ -82,7 +86,7 @@ def test_the_scaling_file_that_is_read_wins_over_the_one_that_is_written(here: P
         (
             "system: {gpu: {count: 0}}",
             "wrong value for `system.gpu.count` in s.yaml:1: "
-            "expected an integer, 1 or more, got `0`",
+            "expected an integer >= 1, got `0`",
         ),
         (
             "system: {gpu: {capacity: much}}",
@@ -107,7 +111,7 @@ def test_the_scaling_file_that_is_read_wins_over_the_one_that_is_written(here: P
         (
             "system: {options: {sizer: {power: 1}}}",
             "wrong value for `system.options.sizer.power` in s.yaml:1: "
-            "expected an integer, 2 or more, got `1`",
+            "expected an integer >= 2, got `1`",
         ),
     ],
 )  # fmt: skip

@@ -28,7 +28,7 @@ def test_a_plan_method_is_one_file_and_two_entries(package_copy: PackageCopy) ->
         methods, after="from .command_line", line="from .every_nth import EveryNth"
     )
     package_copy.add_line(methods, after='"njobs": NJobs()', line='    "every_nth": EveryNth(),')
-    options = '    "every_nth": {"n": Key(whole(1), default=1)},'
+    options = '    "every_nth": {"n": 1},'
     package_copy.add_line(schema, after='"njobs": {', line=options)
     assert len(package_copy.touched) == 3
 

@@ -1,0 +1,158 @@
+"""Checks values against types of msgspec; an error says the file, the line and what may be there.
+
+The range of a value is in the ``Meta`` of its type, and so is its description in messages where
+msgspec's own would not do. A check that needs more than the value is a function.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from sys import float_info
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from msgspec import Meta, Struct, ValidationError, convert
+from msgspec.structs import fields
+
+from ..errors import ConfigError, did_you_mean
+from .tree import (
+    ListNode,
+    MappingNode,
+    Origin,
+    Scalar,
+    TreeNode,
+    describe_value,
+    is_null,
+    text_of,
+    to_plain,
+)
+
+# Takes the key as messages show it, and its node; returns the value, or raises ConfigError.
+Check = Callable[[str, TreeNode], Any]
+
+Text = Annotated[str, Meta(min_length=1, description="a text")]
+Texts = Annotated[tuple[str, ...], Meta(description="a list of texts")]
+Count = Annotated[int, Meta(ge=1)]
+Natural = Annotated[int, Meta(ge=0)]
+NotNegative = Annotated[float, Meta(ge=0, le=float_info.max, description="a number, 0 or more")]
+Single = Annotated[Scalar, Meta(description="a single value")]
+
+_NAMES = {
+    "`array`": "a list",
+    "`bool`": "true or false",
+    "`float`": "a number",
+    "`int`": "an integer",
+    "`object`": "a mapping",
+    "`str`": "a text",
+}
+
+
+class IncompleteError(ConfigError):
+    """A mapping lacks a required key."""
+
+
+def typed(kind: Any) -> Check:
+    """The check of a type."""
+    return lambda key, node: checked(kind, key, node)
+
+
+def checked(kind: Any, key: str, node: TreeNode) -> Any:
+    """The value of a final tree as a type; a key whose value is null counts as not stated.
+
+    Args:
+        kind: a type that msgspec converts to, or a class that takes the plain value, and raises
+            ValueError for one that it does not accept.
+        key: the key as messages show it.
+        node: the value.
+
+    Raises ConfigError for an unknown key or a wrong value, IncompleteError for a missing one.
+    """
+    try:
+        return convert(to_plain(node, nulls=False), kind, dec_hook=_custom, str_keys=True)
+    except ValidationError as error:
+        if type(None) in get_args(kind):
+            kind = get_args(kind)[0]
+        _check_parts(kind, key, node)
+        raise _explained(str(error), kind, key, node) from None
+
+
+def _custom(kind: Callable[[Any], Any], value: Any) -> Any:
+    return kind(value)
+
+
+def _check_parts(kind: Any, key: str, node: TreeNode) -> None:
+    """Raise the error of the part that is wrong, if it is a part."""
+    if get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
+    match node:
+        case ListNode(items) if get_origin(kind) in (tuple, frozenset):
+            for at, item in enumerate(items):
+                checked(get_args(kind)[0], f"{key}[{at}]", item)
+        case MappingNode(entries) if get_origin(kind) is dict:
+            for name, part in entries.items():
+                checked(get_args(kind)[1], f"{key}.{name}", part)
+        case MappingNode() if isinstance(kind, type) and issubclass(kind, Struct):
+            _check_fields(kind, key, node)
+
+
+def _check_fields(kind: type[Struct], key: str, node: MappingNode) -> None:
+    known = {field.name: field for field in fields(kind)}
+    if kind.__struct_config__.forbid_unknown_fields:
+        check_keys(known, node)
+    for name, part in node.entries.items():
+        if name in known and not is_null(part):
+            checked(known[name].type, f"{key}.{name}", part)
+    stated = to_plain(node, nulls=False)
+    for name, field in known.items():
+        if field.required and name not in stated:
+            raise IncompleteError(f"`{key}` in {node.origin} has no `{name}`")
+
+
+def _explained(said: str, kind: Any, key: str, node: TreeNode) -> ConfigError:
+    if get_origin(kind) is Literal:
+        words = get_args(kind)
+        hint = did_you_mean(text_of(node) or "", words)
+        return ConfigError(f"{wrong(key, node, ' or '.join(f'`{word}`' for word in words))}{hint}")
+    for meta in getattr(kind, "__metadata__", ()):
+        if meta.description:
+            return wrong(key, node, meta.description)
+    said = said.removeprefix("Expected ").partition(", got")[0].replace(" | null", "")
+    for theirs, ours in _NAMES.items():
+        said = said.replace(theirs, ours)
+    return wrong(key, node, said)
+
+
+def wrong(key: str, node: TreeNode, expected: str) -> ConfigError:
+    """The error for a value that its key does not accept."""
+    return ConfigError(
+        f"wrong value for `{key}` in {node.origin}: expected {expected}, got {describe_value(node)}"
+    )
+
+
+def unknown(kind: str, name: str, origin: Origin, known: Iterable[str]) -> ConfigError:
+    """The error for a name that is not among the known ones."""
+    return ConfigError(f"unknown {kind} `{name}` in {origin}{did_you_mean(name, known)}")
+
+
+def check_keys(known: Iterable[str], mapping: MappingNode) -> None:
+    """Raise ConfigError for a key that is not among the known ones."""
+    for key, node in mapping.entries.items():
+        if key not in known:
+            raise unknown("key", key, node.origin, known)
+
+
+def check_entries(checks: Mapping[str, Check], mapping: MappingNode) -> dict[str, Any]:
+    """The checked values of a final mapping, by key, without those that are null.
+
+    Raises ConfigError for an unknown key or a wrong value.
+    """
+    check_keys(checks, mapping)
+    values = {}
+    for name, node in mapping.entries.items():
+        if not is_null(node):
+            values[name] = checks[name](name, node)
+    return values
+
+
+def as_mapping(key: str, node: TreeNode, expected: str = "a mapping") -> MappingNode:
+    """The node itself; raises ConfigError if it is not a mapping."""
+    if not isinstance(node, MappingNode):
+        raise wrong(key, node, expected)
+    return node

@@ -1,0 +1,90 @@
+"""The words that a process gets: the arguments of a command line, and its variables."""
+
+import os
+import sys
+
+from ..errors import ConfigError
+from .tree import ListNode, MappingNode, ScalarNode, TreeNode, is_null, scalar_text, value_of
+from .validate import Single, as_mapping, checked, wrong
+
+LONGEST_WORD = 2**17 - 1  # bytes of an argument on Linux (MAX_ARG_STRLEN)
+
+
+def environment(key: str, node: TreeNode) -> dict[str, str]:
+    """A mapping of variables to their values as text; a variable that is null is left out."""
+    variables = {}
+    for name, value in as_mapping(key, node, "a mapping of variables").entries.items():
+        if not name or "=" in name or "\0" in name:
+            raise ConfigError(f"`{name}` in {value.origin} cannot name an environment variable")
+        word = _word(f"{key}.{name}", value)
+        if not is_null(value):
+            variables[name] = word
+    return variables
+
+
+def command_line(key: str, node: TreeNode) -> tuple[str, ...]:
+    """The words of an ``argv``, a mapping or a list; no words for null.
+
+    In a mapping ``null`` drops an option, ``true`` makes a bare flag (or, for a key without a dash,
+    a positional argument that is moved to the front), a list is joined by commas, and the key
+    ``--`` adds its list as it is.
+    """
+    match node:
+        case ScalarNode(value=None):
+            return ()
+        case ListNode():
+            return tuple(_word(key, item) for item in node.items if not is_null(item))
+        case MappingNode():
+            return _options(node)
+        case _:
+            raise wrong(key, node, "a mapping of options or a list of words")
+
+
+def _options(options: MappingNode) -> tuple[str, ...]:
+    front: list[str] = []
+    words: list[str] = []
+    for key, node in options.entries.items():
+        match node:
+            case ScalarNode(value=None):
+                continue
+            case ScalarNode(value=True) if key.startswith("-"):
+                words.append(key)
+            case ScalarNode(value=True):
+                front.append(key)
+            case ScalarNode(value=False):
+                raise ConfigError(f"`{key}: false` in {node.origin}: use null to drop an option")
+            case ListNode() if key == "--":
+                words += command_line("argv", node)
+            case _ if key == "--":
+                words.append(_word("argv", node))
+            case ListNode():
+                joined = ",".join(_word(key, item) for item in node.items)
+                words += [key, joined]
+            case _:
+                words += [key, _word(key, node)]
+    return (*front, *words)
+
+
+def _word(key: str, node: TreeNode) -> str:
+    text = scalar_text(checked(Single, key, node))
+    return process_word(key, ScalarNode(text, node.origin))
+
+
+def process_word(key: str, node: TreeNode) -> str:
+    """A text that a process can be given; raises ConfigError for one that it cannot."""
+    word = str(value_of(node))
+    if "\0" in word:
+        raise ConfigError(f"`{key}` in {node.origin} holds a null character")
+    try:
+        size = len(os.fsencode(word))
+    except UnicodeEncodeError:
+        raise ConfigError(
+            f"`{key}` in {node.origin} holds an incomplete character, or one that is not in the "
+            f"{sys.getfilesystemencoding()} of this locale: choose LC_ALL=C.UTF-8"
+        ) from None
+    if size > LONGEST_WORD:
+        raise ConfigError(
+            f"`{key}` in {node.origin} has more than {LONGEST_WORD:,} bytes, the most that a "
+            "program takes as an argument or a variable: give it a file"
+        )
+    return word

@@ -42,7 +42,7 @@ class Checked(SystemExit):
 
 def cases(args: argparse.Namespace) -> dict[bool, list[Case]]:
     """The benchmarks that check gradients: those of one device (False), those of all ranks."""
-    from milabench_ddp.config.facts import MachineFacts
+    from milabench_ddp.config.conditions import MachineFacts
     from milabench_ddp.config.load import SuiteRequest, load
 
     facts = MachineFacts("cpu", 1, args.ranks, args.ranks, "cpu", 0, Path("/nowhere"))

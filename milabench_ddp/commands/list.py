@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from typing import TextIO
 
-from ..config.facts import MachineFacts
+from ..config.conditions import MachineFacts
 from ..config.load import SuiteRequest, load
 from ..config.schema import Suite
 from ..config.tree import shown

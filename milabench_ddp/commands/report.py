@@ -150,7 +150,7 @@ def _prediction(counts: Sequence[int], report: Report, format: Format) -> str:
 def _weights(config: str) -> dict[str, float]:
     """The weights of a configuration's enabled benchmarks, which do not depend on the machine."""
     # imported here because few reports need a configuration, and reading one takes long to import
-    from ..config.facts import MachineFacts
+    from ..config.conditions import MachineFacts
     from ..config.load import SuiteRequest, resolve
     from ..config.tree import to_plain
 

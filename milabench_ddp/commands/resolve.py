@@ -8,7 +8,7 @@ from typing import TextIO
 
 import yaml
 
-from ..config.facts import MachineFacts
+from ..config.conditions import MachineFacts
 from ..config.load import SuiteRequest, resolve
 from ..config.tree import (
     Entries,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ..config.facts import MachineFacts
+from ..config.conditions import MachineFacts
 from ..config.load import SuiteRequest, listed_node_counts, load
 from ..config.runner_profile import (
     SETTINGS,

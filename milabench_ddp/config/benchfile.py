@@ -7,11 +7,13 @@ __pack__ = TheBenchmark
 """
 
 import ast
+import os
 from functools import cache
 from pathlib import Path
+from warnings import catch_warnings
 
-from . import syntax
-from .files import read_limited
+from .read import read_limited
+from .tree import MappingNode, ScalarNode, expanded, is_file, shown, text_of
 
 DEFAULT_SCRIPT = "main.py"
 _MOST = 2**20  # bytes
@@ -26,7 +28,7 @@ def main_script(definition: Path) -> str:
     """
     try:
         source = read_limited(definition / "benchfile.py", _MOST)
-        with syntax.no_warnings():
+        with catch_warnings(action="ignore"):
             module = ast.parse(source)
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return DEFAULT_SCRIPT
@@ -65,3 +67,48 @@ def _text(node: ast.expr) -> str:
     if isinstance(node, ast.JoinedStr):
         return "".join(map(_text, node.values))
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def absolute_paths(entry: MappingNode) -> MappingNode:
+    """The entry with absolute ``definition`` and ``program``; they are relative to their file."""
+    changes = {}
+    for key in ("program", "definition"):
+        node = entry.get(key)
+        stated = text_of(node)
+        if node and stated is not None:
+            path = node.origin.folder / expanded(stated)
+            changes[key] = ScalarNode(os.path.normpath(path), node.origin)
+    return entry.with_entries(changes)
+
+
+def program_of(entry: MappingNode) -> Path | None:
+    """The script: ``program`` itself, or else that of the folder ``definition``; None without both.
+
+    That of a folder is ``main.py``, or what its ``benchfile.py`` names; of a package there, its
+    ``__main__.py``.
+    """
+    program, definition = entry.text("program"), entry.text("definition")
+    if program:
+        return Path(program)
+    if not definition:
+        return None
+    script = Path(definition) / main_script(Path(definition))
+    return script / "__main__.py" if script.is_dir() else script
+
+
+def module_of(entry: MappingNode) -> str:
+    """The package that ``python -m`` runs in the folder ``definition``; empty for a script."""
+    definition = entry.text("definition")
+    if entry.text("program") or not definition:
+        return ""
+    script = main_script(Path(definition))
+    return ".".join(Path(script).parts) if (Path(definition) / script).is_dir() else ""
+
+
+def why_no_program(entry: MappingNode) -> str:
+    """Why the program of a benchmark cannot be run; empty if it is there, or none is stated."""
+    path = program_of(entry)
+    if path is None or is_file(path):
+        return ""
+    key = "program" if entry.text("program") else "definition"
+    return f"no such file: {shown(path)} ({key} in {entry.entries[key].origin})"

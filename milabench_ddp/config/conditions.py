@@ -1,4 +1,6 @@
-"""Conditions such as ``len(nodes) >= 2``: a small grammar, parsed and never evaluated as code.
+"""The facts of a machine, and conditions on them, such as ``len(nodes) >= 2``.
+
+A condition has a small grammar: it is parsed, and never evaluated as code.
 
 It has literals, the terms of `_terms`, comparisons (also chained), ``and``, ``or``, ``not`` and
 parentheses, and nothing else.
@@ -7,13 +9,14 @@ parentheses, and nothing else.
 import ast
 import operator
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
+from warnings import catch_warnings
 
 from msgspec import Struct
 
 from ..errors import ConfigError, did_you_mean
-from . import syntax
-from .facts import MachineFacts
+from ..machine.backends import BACKENDS
 from .limits import CONDITION
 from .tree import Origin, Scalar
 
@@ -26,6 +29,29 @@ _COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.GtE: operator.ge,
 }
 _EXAMPLES = "; examples of conditions: `len(nodes) >= 2`, `gpu['count'] > 1`"
+
+
+class MachineFacts(Struct, frozen=True):
+    """Facts of one node (all nodes are alike) and the folder of all data and runs."""
+
+    arch: str  # cuda, rocm, hpu, xpu or cpu
+    node_count: int
+    gpu_count: int  # devices of a node: GPUs, or CPU slots
+    cpu_count: int  # CPUs of a node
+    device_name: str
+    gpu_capacity_mib: float  # memory of one device; 0 where it is not known
+    base: Path
+    gpu_capability: float = 0.0  # CUDA's, such as 9.0; 0 where it is not known
+
+    @property
+    def ccl(self) -> str:
+        """The collective communications library of the architecture."""
+        return BACKENDS[self.arch].collectives
+
+    @property
+    def cpu_per_gpu(self) -> int:
+        """CPUs for each device, at least one."""
+        return max(1, self.cpu_count // max(1, self.gpu_count))
 
 
 class ConditionResult(Struct, frozen=True):
@@ -45,7 +71,7 @@ def evaluate(condition: str, facts: MachineFacts, origin: Origin) -> ConditionRe
     where = f"the condition `{condition}` in {origin}"
     evaluator = _Evaluator(_terms(facts), where)
     try:
-        with syntax.no_warnings():
+        with catch_warnings(action="ignore"):  # of Python, about such as `1or 2`
             tree = ast.parse(condition.strip(), mode="eval")
         return ConditionResult(evaluator.truth(tree.body), evaluator.used)
     except (SyntaxError, ValueError):  # ValueError: a null byte, or a number of 5,000 digits

@@ -2,32 +2,33 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..errors import ConfigError
-from .benchmark import absolute_paths, build_benchmark, why_no_program
-from .defaults import with_defaults
-from .facts import MachineFacts
+from .benchfile import absolute_paths, module_of, program_of, why_no_program
+from .conditions import MachineFacts
 from .interpolate import interpolate
 from .matrix import NODES_AXIS, expand, with_node_counts
 from .merge import inherit, read_suite
-from .names import check_names
+from .names import check_names, check_tags
 from .override import Override, apply_overrides, check_overrides, parse_override
 from .placeholders import fill_all
-from .presets import PresetResult, apply_preset, choose_preset
+from .presets import PresetResult, apply_preset, choose_preset, with_defaults
 from .read import Warn
-from .schema import Benchmark, SkippedBenchmark, Suite, check_values
+from .schema import KEYS, Benchmark, FakeImageNet, SkippedBenchmark, Suite, check_values
 from .select import Selection, parse_selection, skipped_benchmark
 from .shipped import find_config
 from .sizing import SizingOptions
-from .tags import check_tags
-from .tree import Entries, MappingNode, finalize, shown
+from .tree import Entries, MappingNode, finalize, shown, to_plain
+from .validate import checked
 
 if TYPE_CHECKING:  # few commands are given a system file
     from .system import System
+
+_FIELDS = set(Benchmark.__struct_fields__) & KEYS.keys()
 
 
 class SuiteRequest(Struct, frozen=True):
@@ -137,7 +138,7 @@ def load(request: SuiteRequest, facts: MachineFacts, *, without_programs: bool =
         if left_out:
             skipped.append(left_out)
             continue
-        benchmarks.append(build_benchmark(name, result))
+        benchmarks.append(_build(name, result))
         if reason := why_no_program(result.entry):
             warnings.append(f"{name} cannot run here: {reason}")
     check_tags(benchmarks)
@@ -158,3 +159,50 @@ def _raw_entries(request: SuiteRequest, overrides: Sequence[Override], warn: War
 def _defined(suite: MappingNode) -> Entries:
     """The entries, except those that a later file removed with ``!delete``."""
     return {name: node for name, node in suite.entries.items() if isinstance(node, MappingNode)}
+
+
+def _build(name: str, result: PresetResult) -> Benchmark:
+    """The benchmark as it runs where its program exists.
+
+    Raises ConfigError if it has no plan.
+    """
+    entry = result.entry
+    program = program_of(entry)
+    assert program is not None, "a benchmark without a program is skipped"
+    if "plan" not in entry.entries:
+        raise ConfigError(
+            f"`{name}` in {entry.origin} has no plan: "
+            "add `plan: {method: per_gpu}` or `plan: {method: njobs, n: 1}`"
+        )
+    record = to_plain(entry)
+    checked = check_values(entry)
+    values: dict[str, Any] = {key: checked[key] for key in _FIELDS & checked.keys()}
+    values |= {"program": program, "module": module_of(entry), "voir": None, "voirfile": None}
+    if "instrument" in record:
+        if values["module"]:
+            origin = entry.entries["instrument"].origin
+            raise ConfigError(f"`instrument` of `{name}` in {origin}: voir runs no package")
+        voirfile = program.with_name("voirfile.py")
+        values["voir"] = record.get("voir", {}).get("options") or {}
+        values["voirfile"] = voirfile if voirfile.is_file() else None
+    data = _fake_imagenet(name, entry)
+    return Benchmark(name=name, preset=result.preset, record=record, data=data, **values)
+
+
+def _fake_imagenet(name: str, entry: MappingNode) -> FakeImageNet | None:
+    prepare = entry.mapping("prepare")
+    stated = prepare.mapping("fake_imagenet") if prepare else None
+    if stated is None:
+        return None
+    given: FakeImageNet = checked(FakeImageNet, "prepare.fake_imagenet", stated)
+    classes = given.classes or min(1000, given.images)
+    # ImageNet has 1,281,167 images to train with and 50,000 to validate with: 1 in 25.
+    val_images = given.val_images or max(classes, given.images // 25)
+    data = replace(given, classes=classes, val_images=val_images)
+    for key, count in (("images", data.images), ("val_images", data.val_images)):
+        if count < data.classes:
+            raise ConfigError(
+                f"`prepare.fake_imagenet.{key}` of `{name}` in {stated.origin}: {count} "
+                f"images cannot fill {data.classes} classes, which need one each"
+            )
+    return data

@@ -8,7 +8,7 @@ from ..errors import ConfigError, SelectionError
 from .limits import BENCHMARKS
 from .merge import merge_benchmark
 from .placeholders import fill, names_in, only_name
-from .room import Room
+from .read import Room
 from .tree import (
     Entries,
     ListNode,

@@ -16,10 +16,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ..errors import ConfigError, did_you_mean
-from .files import is_file
 from .limits import DEPTH, FILES
-from .read import Warn, read_yaml
-from .room import Room
+from .read import Room, Warn, read_yaml
 from .schema import check_written
 from .shipped import find_shipped
 from .tree import (
@@ -30,6 +28,7 @@ from .tree import (
     Origin,
     TreeNode,
     expanded,
+    is_file,
     is_null,
     shown,
     text_of,

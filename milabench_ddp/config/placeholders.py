@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from ..errors import ConfigError, did_you_mean
 from ..machine.backends import BACKENDS
-from .benchmark import program_of
-from .facts import MachineFacts
+from .benchfile import program_of
+from .conditions import MachineFacts
 from .shipped import shipped_root
 from .sizing import Sizer, SizingOptions
 from .tree import Entries, ListNode, MappingNode, Origin, Scalar, ScalarNode, TreeNode, scalar_text

@@ -1,14 +1,15 @@
-"""Presets: named variations of a benchmark, for machines of different size."""
+"""What a benchmark gets beside its own keys: its preset, and the defaults of keys."""
 
 from collections.abc import Mapping
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import fields, replace
 
 from ..errors import SelectionError, did_you_mean
-from .facts import MachineFacts
+from .conditions import MachineFacts
 from .merge import merge_benchmark
-from .tree import Entries, MappingNode, TreeNode
+from .schema import Keys
+from .tree import DEFAULT, Entries, ListNode, MappingNode, ScalarNode, TreeNode, is_null, text_of
 
 STANDARD = ("small", "full")
 
@@ -51,3 +52,36 @@ def apply_preset(preset: str, entry: MappingNode) -> PresetResult:
 def _presets(entry: MappingNode) -> Mapping[str, TreeNode]:
     presets = entry.mapping("presets")
     return presets.entries if presets else {}
+
+
+def with_defaults(name: str, entry: MappingNode, arch: str) -> MappingNode:
+    """A final benchmark with its defaults, and its tags sorted.
+
+    A key whose value is null counts as not stated.
+    """
+    stated = dict(entry.entries)
+    for key, node in entry.entries.items():
+        if is_null(node):
+            del stated[key]
+    group = text_of(stated.get("group")) or name
+    for declared in fields(Keys):
+        default = declared.default
+        if isinstance(default, str):
+            default = default.format(name=name, group=group, arch=arch)
+        if default is not None and declared.name not in stated:
+            stated[declared.name] = ScalarNode(default, DEFAULT)
+    tags = stated.get("tags")
+    if isinstance(tags, ListNode):
+        stated["tags"] = _sorted(tags)
+    return replace(entry, entries=stated)
+
+
+def _sorted(tags: ListNode) -> ListNode:
+    found: dict[str, TreeNode] = {}
+    for tag in tags.items:
+        name = text_of(tag)
+        if name is None:
+            return tags  # of the wrong type: the check of its key has the better message
+        found.setdefault(name, tag)
+    in_order = [found[name] for name in sorted(found)]
+    return replace(tags, items=tuple(in_order))

@@ -1,16 +1,17 @@
 """Reads YAML into a tree in which each value has its origin."""
 
+import errno
 import os
+import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
+from msgspec import Struct, field
 
 from ..errors import ConfigError
 from . import limits
-from .files import read_limited
-from .room import Room
 from .tree import (
     DeleteNode,
     ListNode,
@@ -41,8 +42,80 @@ _CONSTRUCT: Mapping[str, Callable[[yaml.ScalarNode], Scalar]] = {
     f"{_PREFIX}int": _SAFE.construct_yaml_int,
     f"{_PREFIX}null": _SAFE.construct_yaml_null,
 }
+_CHUNK = 2**20  # bytes
+PATIENCE = 10.0  # seconds in which a pipe must send something
 _TOO_LONG = "is too long for a number: put it in quotes if it is a text"
 TOO_DEEP = f"more than {limits.DEPTH} nested lists and mappings: flatten them"
+
+
+def read_limited(path: str | os.PathLike[str], most: int) -> bytes:
+    """The content of a file, or of a pipe such as ``<(command)``.
+
+    Raises:
+        OSError: it is not there, cannot be read, is neither a file nor a pipe, holds more than
+            ``most`` bytes, or is a pipe that is silent for ``PATIENCE`` seconds.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        mode = os.fstat(fd).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):
+            raise OSError(errno.EINVAL, "neither a file nor a pipe")
+        content = bytearray()
+        while len(content) <= most:
+            if stat.S_ISFIFO(mode):
+                _await(fd)
+            chunk = os.read(fd, _CHUNK)
+            if not chunk:
+                return bytes(content)
+            content += chunk
+        raise OSError(errno.EFBIG, f"it has more than {most // 2**20} MiB")
+    finally:
+        os.close(fd)
+
+
+def _await(pipe: int) -> None:
+    """Wait until a pipe has something, or has ended."""
+    import select  # few files are pipes
+
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    if not poll.poll(PATIENCE * 1000):
+        raise TimeoutError(errno.ETIMEDOUT, f"nothing has come from this pipe for {PATIENCE:g} s")
+
+
+class Room(Struct):
+    """How much more a configuration may hold."""
+
+    values: int = field(default_factory=lambda: limits.VALUES)
+    files: int = limits.FILES
+
+    def take(self, values: int, origin: Origin) -> None:
+        """Count values that are stated at ``origin``; raises ConfigError if they do not fit."""
+        self.values -= values
+        if self.values < 0:
+            raise ConfigError(
+                f"{origin}: from here on the configuration has more than {limits.VALUES:,} values "
+                "(each use of an alias, a parent or a matrix counts): state fewer"
+            )
+
+    def take_all(self, node: TreeNode, origin: Origin) -> None:
+        """Count a value, and all that are in it."""
+        self.take(size(node, self.values + 1), origin)
+
+
+def size(node: TreeNode, most: int) -> int:
+    """The number of values of a tree; it counts no further than ``most``."""
+    count, left = 0, [node]
+    while left and count < most:
+        count += 1
+        match left.pop():
+            case ListNode(items=items):
+                left += items
+            case MappingNode(entries=entries):
+                left += entries.values()
+    return count
 
 
 def read_yaml(path: Path, warn: Warn | None = None, room: Room | None = None) -> MappingNode:

@@ -12,9 +12,8 @@ from typing import Any, Literal, TypeVar, get_args
 
 from ..errors import ConfigError
 from ..visible import in_line
-from .files import is_file
 from .shipped import find_shipped, not_found
-from .tree import Origin, ScalarNode, TreeNode, expanded, scalar_text, shown
+from .tree import Origin, ScalarNode, TreeNode, expanded, is_file, scalar_text, shown
 from .validate import (
     Check,
     Count,

@@ -4,6 +4,7 @@ A key is declared once, in `Keys`. One that the program reads is also a field of
 same name; `build_benchmark` fills it. The others are read by milabench, or kept for the record.
 """
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from enum import StrEnum
@@ -14,7 +15,6 @@ from msgspec import Meta, Struct, defstruct, field
 from msgspec.structs import fields
 
 from .limits import SECONDS
-from .names import NAME
 from .tree import DeleteNode, MappingNode, TreeNode, finalize, is_null, scalars, text_of
 from .validate import (
     Check,
@@ -32,6 +32,8 @@ from .validate import (
     typed,
 )
 from .words import command_line, environment
+
+NAME = re.compile(r"\w[\w.+=@-]*")
 
 
 class PlanSpec(Struct, frozen=True):

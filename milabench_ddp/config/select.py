@@ -6,9 +6,8 @@ from pathlib import PurePath
 from msgspec import Struct
 
 from ..errors import SelectionError, did_you_mean
-from .benchmark import program_of, why_no_program
-from .conditions import evaluate
-from .facts import MachineFacts
+from .benchfile import program_of, why_no_program
+from .conditions import MachineFacts, evaluate
 from .presets import PresetResult
 from .schema import SkipKind, SkippedBenchmark
 from .tree import Entries, MappingNode, scalar_text, text_of

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
-from .facts import MachineFacts
+from .conditions import MachineFacts
 from .read import read_yaml
 from .tree import finalize
 from .validate import Count, Natural, checked

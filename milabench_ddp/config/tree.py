@@ -25,6 +25,14 @@ def expanded(text: str) -> Path:
         return Path(text)
 
 
+def is_file(path: Path) -> bool:
+    """Whether it is a file; false also if its name is too long, or its folder cannot be read."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 class Origin(Struct, frozen=True):
     """Where a value was stated."""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.gpt import memory
-from milabench_ddp.config.facts import MachineFacts
+from milabench_ddp.config.conditions import MachineFacts
 from milabench_ddp.config.load import SuiteRequest, load
 from milabench_ddp.config.sizing import BatchSizing, Sizer, read_scaling
 from tests.support.programs import BENCHMARKS, program

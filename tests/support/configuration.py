@@ -4,7 +4,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from milabench_ddp.config.facts import MachineFacts
+from milabench_ddp.config.conditions import MachineFacts
 from milabench_ddp.config.load import SuiteRequest, load, resolve
 from milabench_ddp.config.read import parse_yaml
 from milabench_ddp.config.schema import Benchmark, Suite

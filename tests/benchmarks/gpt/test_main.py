@@ -9,7 +9,7 @@ from benchmarks.common import strategies
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
 from benchmarks.common.strategies.batches import replica_batch
-from milabench_ddp.config.facts import MachineFacts
+from milabench_ddp.config.conditions import MachineFacts
 from milabench_ddp.config.load import SuiteRequest, load
 from tests.support.programs import BENCHMARKS, measured, program
 

@@ -1,4 +1,4 @@
-from milabench_ddp.config.defaults import with_defaults
+from milabench_ddp.config.presets import with_defaults
 from milabench_ddp.config.tree import DEFAULT, to_plain
 from tests.support.configuration import table
 

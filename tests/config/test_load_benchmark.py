@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.config.benchmark import absolute_paths, program_of
+from milabench_ddp.config.benchfile import absolute_paths, program_of
 from milabench_ddp.config.schema import FakeImageNet, PlanSpec
 from milabench_ddp.config.tree import MappingNode
 from milabench_ddp.errors import ConfigError

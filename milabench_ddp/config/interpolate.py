@@ -12,12 +12,14 @@ from .tree import (
     Entries,
     Location,
     MappingNode,
+    Origin,
     ScalarNode,
     TreeNode,
     from_plain,
     map_scalars,
-    scalars,
+    text_of,
     to_plain,
+    walk,
 )
 
 _MARK = "${"
@@ -32,22 +34,22 @@ def interpolate(entries: Entries) -> Entries:
     they are. The tree must be final. Raises ConfigError with the place of the interpolation that
     fails.
     """
-    marked = []
+    count = 0
     for entry in entries.values():
-        marked += [scalar for scalar in scalars(entry) if _is_marked(scalar)]
-    if not marked:
+        for node in walk(entry):
+            text = text_of(node) or ""
+            if _MARK in text:
+                count += text.count(_MARK)
+                if count > limits.REFERENCES:
+                    raise ConfigError(
+                        f"`${{...}}` in {node.origin}: a configuration has at most "
+                        f"{limits.REFERENCES:,} of them: state some values"
+                    )
+                _check_grammar(text, node.origin)  # takes 0.2 ms for each reference
+    if not count:
         return entries
     from omegaconf import OmegaConf  # takes 50 ms, and most configurations do not need it
 
-    count = 0
-    for scalar in marked:
-        count += str(scalar.value).count(_MARK)
-        if count > limits.REFERENCES:
-            raise ConfigError(
-                f"`${{...}}` in {scalar.origin}: a configuration has at most "
-                f"{limits.REFERENCES:,} of them: state some values"
-            )
-        _check_grammar(scalar)  # takes 0.2 ms for each
     root = OmegaConf.create({name: to_plain(entry) for name, entry in entries.items()})
     resolved = dict(entries)
     with _bounded():
@@ -88,32 +90,27 @@ def _bounded() -> Iterator[None]:
         patched._resolve_interpolation_from_parse_tree = resolve
 
 
-def _is_marked(scalar: ScalarNode) -> bool:
-    return isinstance(scalar.value, str) and _MARK in scalar.value
-
-
-def _check_grammar(scalar: ScalarNode) -> None:
+def _check_grammar(text: str, origin: Origin) -> None:
     """Parse the interpolation alone, because OmegaConf does not say which one is malformed."""
     from omegaconf import OmegaConf
     from omegaconf.errors import GrammarParseError
 
-    text = str(scalar.value)
     depth = accumulate((1 if brace == "{" else -1) for brace in text if brace in "{}")
     if max(depth) > limits.BRACES:  # the time of its parser grows with the square of the depth
         raise ConfigError(
-            f"malformed interpolation `{shortened(text)}` in {scalar.origin}: "
+            f"malformed interpolation `{shortened(text)}` in {origin}: "
             f"more than {limits.BRACES} nested braces"
         )
     try:
         OmegaConf.create([text])
     except (GrammarParseError, RecursionError):
-        raise ConfigError(f"malformed interpolation `{text}` in {scalar.origin}") from None
+        raise ConfigError(f"malformed interpolation `{text}` in {origin}") from None
 
 
 def _resolve(root: Any, alone: Any, scalar: ScalarNode, location: Location) -> TreeNode:
     from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 
-    if not _is_marked(scalar):
+    if _MARK not in str(scalar.value):
         return scalar
     try:
         value = _value(root, location)

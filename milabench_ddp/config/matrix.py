@@ -3,22 +3,26 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
+from math import prod
+
+from msgspec import Struct
 
 from ..errors import ConfigError, SelectionError
 from .limits import BENCHMARKS
 from .merge import merge_benchmark
-from .placeholders import fill, names_in, only_name
-from .read import Room
+from .placeholders import Values, fill, fill_scalar
+from .read import SizeBudget
 from .tree import (
     Entries,
     ListNode,
     Location,
     MappingNode,
     Origin,
+    Scalar,
     ScalarNode,
     TreeNode,
-    describe_value,
     finalize,
+    from_plain,
     map_scalars,
     scalar_text,
     to_plain,
@@ -26,8 +30,6 @@ from .tree import (
 from .validate import as_mapping
 
 NODES_AXIS = "nodes"
-
-Combination = Mapping[str, TreeNode]  # a value for each axis
 
 
 def with_node_counts(entries: Entries, counts: Sequence[int]) -> Entries:
@@ -38,8 +40,7 @@ def with_node_counts(entries: Entries, counts: Sequence[int]) -> Entries:
     changed = dict(entries)
     if not counts:
         return changed
-    origin = Origin("--nodes")
-    axis = ListNode(tuple(ScalarNode(count, origin) for count in counts), origin)
+    axis = from_plain(counts, Origin("--nodes"))
     for name, entry in entries.items():
         matrix = entry.mapping("matrix")
         if matrix and NODES_AXIS in matrix.entries and "job" in entry.entries:
@@ -62,10 +63,10 @@ def expand(entries: Entries) -> Entries:
     """
     expanded: dict[str, MappingNode] = {}
     sources: dict[str, str] = {}  # where each benchmark comes from, for messages
-    room = Room()
+    budget = SizeBudget()
     for name, entry in entries.items():
         for variant, body, source in _variants(name, entry):
-            room.take_all(body, body.origin)
+            budget.take_all(body)
             if len(expanded) == BENCHMARKS:
                 raise ConfigError(
                     f"`{name}` in {entry.origin}: a suite has at most {BENCHMARKS:,} benchmarks "
@@ -96,76 +97,55 @@ def _variants(name: str, entry: MappingNode) -> Iterator[tuple[str, MappingNode,
         raise ConfigError(
             f"key `{key}` in {entry.entries[key].origin} stands beside `job`: put it inside `job`"
         )
-    job = _part(entry, "job", name)
-    axes = _axes(finalize(_part(entry, "matrix", name)))
-    if not job.text("name"):
+    job = as_mapping("job", entry.entries["job"])
+    axes = _axes(name, entry)
+    pattern = job.text("name")
+    if not pattern:
         places = "".join(f"-{{{axis}}}" for axis in axes)
         raise ConfigError(f"the `job` in {job.origin} needs a `name`, such as `bench{places}`")
     body = job.without("name")
-    count = 1
-    for choices in axes.values():
-        count *= len(choices)
-        if count > BENCHMARKS:
-            raise ConfigError(
-                f"the `matrix` of `{name}` in {entry.entries['matrix'].origin} has more than "
-                f"{BENCHMARKS:,} combinations: give its axes fewer values"
-            )
-    for values in product(*axes.values()):
-        combination = dict(zip(axes, values, strict=True))
-        filled = map_scalars(body, partial(_filled_scalar, combination))
-        assert isinstance(filled, MappingNode)
-        matrix = MappingNode(combination, job.origin)
-        record = MappingNode({"matrix": matrix, "sweep": ScalarNode(name, job.origin)}, job.origin)
-        variant = merge_benchmark(filled, record)
-        origin = job.entries["name"].origin
-        variant_name = _filled(job.text("name"), combination, origin, is_last=True)
-        yield variant_name, variant, f"{name} {_shown(combination)}"
+    for choice in product(*axes.values()):
+        combination = dict(zip(axes, choice, strict=True))
+        values = {axis: _scalar_or_node(node) for axis, node in combination.items()}
+        record: dict[str, TreeNode] = {
+            "matrix": MappingNode(combination, job.origin),
+            "sweep": ScalarNode(name, job.origin),
+        }
+        filled = as_mapping("job", map_scalars(body, partial(_filled, values)))
+        variant = merge_benchmark(filled, MappingNode(record, job.origin))
+        variant_name = fill(pattern, values, job.entries["name"].origin, is_last=True)
+        yield variant_name, variant, f"{name} {_shown(values)}"
 
 
-def _part(entry: MappingNode, key: str, name: str) -> MappingNode:
-    if key not in entry.entries:
-        raise ConfigError(f"`{name}` in {entry.origin} has a `job` but no `{key}`")
-    return as_mapping(key, entry.entries[key])
-
-
-def _axes(matrix: MappingNode) -> dict[str, tuple[TreeNode, ...]]:
+def _axes(name: str, entry: MappingNode) -> Mapping[str, Sequence[TreeNode]]:
+    """The values of each axis of the matrix."""
+    if "matrix" not in entry.entries:
+        raise ConfigError(f"`{name}` in {entry.origin} has a `job` but no `matrix`")
+    matrix = finalize(as_mapping("matrix", entry.entries["matrix"]))
     axes = {}
-    for name, node in matrix.entries.items():
-        axes[name] = node.items if isinstance(node, ListNode) else (node,)
-        if not axes[name]:
-            raise ConfigError(f"the axis `{name}` in {node.origin} has no value")
+    for axis, node in matrix.entries.items():
+        axes[axis] = node.items if isinstance(node, ListNode) else (node,)
+        if not axes[axis]:
+            raise ConfigError(f"the axis `{axis}` in {node.origin} has no value")
+    if prod(map(len, axes.values())) > BENCHMARKS:
+        raise ConfigError(
+            f"the `matrix` of `{name}` in {matrix.origin} has more than {BENCHMARKS:,} "
+            "combinations: give its axes fewer values"
+        )
     return axes
 
 
-def _filled_scalar(combination: Combination, scalar: ScalarNode, _: Location) -> TreeNode:
-    if not isinstance(scalar.value, str):
-        return scalar
-    node = combination.get(only_name(scalar.value) or "")
-    if isinstance(node, ScalarNode):
-        return ScalarNode(node.value, scalar.origin)
-    if node is not None:
-        return node
-    text = _filled(scalar.value, combination, scalar.origin, is_last=False)
-    return ScalarNode(text, scalar.origin)
+def _scalar_or_node(node: TreeNode) -> Scalar | TreeNode:
+    return node.value if isinstance(node, ScalarNode) else node
 
 
-def _filled(text: str, combination: Combination, origin: Origin, *, is_last: bool) -> str:
-    """The text with the values of the axes in it; see ``placeholders.fill``."""
-    values = {}
-    for axis, node in combination.items():
-        if isinstance(node, ScalarNode):
-            values[axis] = node.value
-        elif axis in names_in(text):
-            raise ConfigError(
-                f"`{{{axis}}}` in {origin} stands for {describe_value(node)}, "
-                "which must be the whole value and not a part of it"
-            )
-    return fill(text, values, origin, is_last=is_last)
+def _filled(values: Values, scalar: ScalarNode, _: Location) -> TreeNode:
+    return fill_scalar(scalar, values, is_last=False)
 
 
-def _shown(combination: Combination) -> str:
-    values = []
-    for axis, node in combination.items():
-        value = scalar_text(node.value) if isinstance(node, ScalarNode) else to_plain(node)
-        values.append(f"{axis}: {value}")
-    return "{" + ", ".join(values) + "}"
+def _shown(values: Values) -> str:
+    words = []
+    for axis, value in values.items():
+        word = to_plain(value) if isinstance(value, Struct) else scalar_text(value)
+        words.append(f"{axis}: {word}")
+    return f"{{{', '.join(words)}}}"

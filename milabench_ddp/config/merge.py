@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from ..errors import ConfigError, did_you_mean
 from .limits import DEPTH, FILES
-from .read import Room, Warn, read_yaml
+from .read import SizeBudget, Warn, read_yaml
 from .schema import check_written
 from .shipped import find_shipped
 from .tree import (
@@ -134,11 +134,11 @@ def read_suite(path: Path, warn: Warn | None = None) -> MappingNode:
     here; without it, a key that is stated twice is an error.
     Raises ConfigError, also for an include loop, and for more than a suite may hold.
     """
-    return _read_within((), path, warn, Room())
+    return _read_within((), path, warn, SizeBudget())
 
 
 def _read_within(
-    including: tuple[str, ...], path: Path, warn: Warn | None, room: Room
+    including: tuple[str, ...], path: Path, warn: Warn | None, budget: SizeBudget
 ) -> MappingNode:
     """The suite of a file; ``including`` are the files that lead to it, by their real paths."""
     real = os.path.realpath(path)
@@ -146,16 +146,16 @@ def _read_within(
     if real in including:
         loop = map(shown, chain[chain.index(real) :])
         raise ConfigError(f"include loop: {' -> '.join(loop)}")
-    top = read_yaml(path, warn, room)
+    top = read_yaml(path, warn, budget)
     suite = MappingNode({}, top.origin)
     for name, origin in _named("include", top, "a path or a list of paths"):
-        room.files -= 1
-        if room.files < 0 or len(chain) == DEPTH:
+        budget.files -= 1
+        if budget.files < 0 or len(chain) == DEPTH:
             raise ConfigError(
                 f"`include` in {origin}: a configuration includes at most {FILES:,} files, "
                 f"nested at most {DEPTH} deep: merge some"
             )
-        suite = merge_suites(suite, _read_within(chain, _included(name, origin), warn, room))
+        suite = merge_suites(suite, _read_within(chain, _included(name, origin), warn, budget))
     own = top.without("include")
     if MULTIRUN in own.entries:
         if warn is not None:
@@ -212,14 +212,14 @@ def inherit(entries: Entries) -> Entries:
         raise ConfigError(f'`"*"` cannot inherit: {every.entries["inherits"].origin}')
     resolved: dict[str, MappingNode] = {}
     inherited = {}
-    room = Room()
+    budget = SizeBudget()
     for name in entries:
         if name == ALL:
             continue
         entry = _with_parents(name, entries, resolved, ())
         if every is not None and not name.startswith("_"):
             entry = merge_benchmark(entry, every)
-        room.take_all(entry, entry.origin)
+        budget.take_all(entry)
         inherited[name] = entry
     return inherited
 

@@ -15,7 +15,17 @@ from .benchfile import program_of
 from .conditions import MachineFacts
 from .shipped import shipped_root
 from .sizing import Sizer, SizingOptions
-from .tree import Entries, ListNode, MappingNode, Origin, Scalar, ScalarNode, TreeNode, scalar_text
+from .tree import (
+    Entries,
+    ListNode,
+    MappingNode,
+    Origin,
+    Scalar,
+    ScalarNode,
+    TreeNode,
+    describe_value,
+    scalar_text,
+)
 from .words import LONGEST_WORD
 
 _PLACEHOLDER = re.compile(r"\{\{([A-Za-z_][\w.-]*)\}\}|(?<!\$)\{([A-Za-z_][\w.-]*)\}")
@@ -24,14 +34,9 @@ _FORM = re.compile(
     r"(?P<before>[\w.-]+=)?"
     r"(?:auto\((?P<sized>[^,()]*),(?P<unsized>[^,()]*)\)|auto_batch\((?P<batch>[^,()]*)\))"
 )
-Values = Mapping[str, Scalar]  # by the names of the placeholders
+Values = Mapping[str, Scalar | TreeNode]  # by the names of the placeholders
 
 _FILLED = ("argv", "env", "voir")
-
-
-def names_in(text: str) -> list[str]:
-    """The names of the placeholders in ``text``, in order."""
-    return [found[2] for found in _PLACEHOLDER.finditer(text) if found[2]]
 
 
 def only_name(text: str) -> str | None:
@@ -41,7 +46,7 @@ def only_name(text: str) -> str | None:
 
 
 def fill(text: str, values: Values, origin: Origin, *, is_last: bool) -> str:
-    """Replace each placeholder by its value.
+    """Replace each placeholder by its value, which must be a single one.
 
     Only the last pass turns ``{{name}}`` into ``{name}``, and raises ConfigError for an unknown
     placeholder; earlier passes leave both as they are.
@@ -50,7 +55,13 @@ def fill(text: str, values: Values, origin: Origin, *, is_last: bool) -> str:
     def replacement(found: re.Match[str]) -> str:
         escaped, name = found.groups()
         if name in values:
-            return scalar_text(values[name])
+            value = values[name]
+            if isinstance(value, Struct):
+                raise ConfigError(
+                    f"`{found[0]}` in {origin} stands for {describe_value(value)}, "
+                    "which must be the whole value and not a part of it"
+                )
+            return scalar_text(value)
         if not is_last:
             return found[0]
         if escaped:
@@ -62,6 +73,16 @@ def fill(text: str, values: Values, origin: Origin, *, is_last: bool) -> str:
     if len(filled) > max(LONGEST_WORD, len(text)):
         raise ConfigError(f"the placeholders in {origin} make a text of {len(filled):,} characters")
     return filled
+
+
+def fill_scalar(scalar: ScalarNode, values: Values, *, is_last: bool) -> TreeNode:
+    """Fill in the placeholders of a value; one that is the whole value keeps its type."""
+    text, origin = scalar.value, scalar.origin
+    if not isinstance(text, str):
+        return scalar
+    name = only_name(text) or ""
+    value = values[name] if name in values else fill(text, values, origin, is_last=is_last)
+    return value if isinstance(value, Struct) else ScalarNode(value, origin)
 
 
 def fill_all(entries: Entries, facts: MachineFacts, options: SizingOptions) -> Entries:
@@ -127,10 +148,15 @@ class Filler(Struct, frozen=True):
         placeholder that is not known.
         """
         match node:
-            case ScalarNode(value=str(text)):
-                return ScalarNode(self._value(text, node.origin), node.origin)
+            case ScalarNode(value=str(text), origin=origin) if _FORM.fullmatch(text):
+                filled = self._text(text, origin)
+                # As a number, `resolve` prints it without quotes.
+                is_number = filled.isdecimal() and str(int(filled)) == filled
+                return ScalarNode(int(filled) if is_number else filled, origin)
+            case ScalarNode():
+                return fill_scalar(node, self.values, is_last=True)
             case ListNode():
-                return ListNode(tuple(self.fill(item) for item in node.items), node.origin)
+                return ListNode(tuple(map(self.fill, node.items)), node.origin)
             case MappingNode():
                 entries = {}
                 for key, value in node.entries.items():
@@ -139,28 +165,14 @@ class Filler(Struct, frozen=True):
             case _:
                 return node
 
-    def _value(self, text: str, origin: Origin) -> Scalar:
-        name = only_name(text)
-        if name is not None and name in self.values:
-            return self.values[name]
-        filled = self._text(text, origin)
-        return _number(filled) if _FORM.fullmatch(text) else filled
-
     def _text(self, text: str, origin: Origin) -> str:
         # Look for a form in the text of the file, not in a value that was filled in.
         form = _FORM.fullmatch(text)
         if form is None:
             return fill(text, self.values, origin, is_last=True)
-        sized = "sized" if self.auto else "unsized"
-        stated = form["batch"] if form["batch"] is not None else form[sized]
+        before, sized, unsized, batch = form.groups("")
+        stated = batch or (sized if self.auto else unsized)
         chosen = fill(stated, self.values, origin, is_last=True).strip()
         if form["batch"] is not None:
             chosen = self.sizer.batch_size(self.name, chosen)
-        return f"{form['before'] or ''}{chosen}"
-
-
-def _number(text: str) -> Scalar:
-    """An integer if the text is exactly that, so that `resolve` prints it without quotes."""
-    if text.isdecimal() and str(int(text)) == text:
-        return int(text)
-    return text
+        return f"{before}{chosen}"

@@ -1,9 +1,10 @@
-"""Reads YAML into a tree in which each value has its origin."""
+"""Reads YAML into a tree in which each value has its origin, with bounds on time and memory."""
 
 import errno
 import os
 import stat
 from collections.abc import Callable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,15 @@ from .tree import (
     TreeNode,
     is_null,
     shown,
+    walk,
 )
 from .validate import unknown
 
 Warn = Callable[[str], None]
 """Gets a sentence about what is read as milabench reads it, and may not be what was meant."""
+PATIENCE = 10.0  # seconds in which a pipe must send something
+
+_CHUNK = 2**20  # bytes
 _PREFIX = "tag:yaml.org,2002:"
 # A date in a command line stays as it was written; so do `=` and `<<`.
 _TEXTS = {f"{_PREFIX}{kind}" for kind in ("str", "timestamp", "value", "merge")}
@@ -42,50 +47,10 @@ _CONSTRUCT: Mapping[str, Callable[[yaml.ScalarNode], Scalar]] = {
     f"{_PREFIX}int": _SAFE.construct_yaml_int,
     f"{_PREFIX}null": _SAFE.construct_yaml_null,
 }
-_CHUNK = 2**20  # bytes
-PATIENCE = 10.0  # seconds in which a pipe must send something
-_TOO_LONG = "is too long for a number: put it in quotes if it is a text"
 TOO_DEEP = f"more than {limits.DEPTH} nested lists and mappings: flatten them"
 
 
-def read_limited(path: str | os.PathLike[str], most: int) -> bytes:
-    """The content of a file, or of a pipe such as ``<(command)``.
-
-    Raises:
-        OSError: it is not there, cannot be read, is neither a file nor a pipe, holds more than
-            ``most`` bytes, or is a pipe that is silent for ``PATIENCE`` seconds.
-    """
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    try:
-        mode = os.fstat(fd).st_mode
-        if stat.S_ISDIR(mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):
-            raise OSError(errno.EINVAL, "neither a file nor a pipe")
-        content = bytearray()
-        while len(content) <= most:
-            if stat.S_ISFIFO(mode):
-                _await(fd)
-            chunk = os.read(fd, _CHUNK)
-            if not chunk:
-                return bytes(content)
-            content += chunk
-        raise OSError(errno.EFBIG, f"it has more than {most // 2**20} MiB")
-    finally:
-        os.close(fd)
-
-
-def _await(pipe: int) -> None:
-    """Wait until a pipe has something, or has ended."""
-    import select  # few files are pipes
-
-    poll = select.poll()
-    poll.register(pipe, select.POLLIN)
-    if not poll.poll(PATIENCE * 1000):
-        raise TimeoutError(errno.ETIMEDOUT, f"nothing has come from this pipe for {PATIENCE:g} s")
-
-
-class Room(Struct):
+class SizeBudget(Struct):
     """How much more a configuration may hold."""
 
     values: int = field(default_factory=lambda: limits.VALUES)
@@ -100,50 +65,73 @@ class Room(Struct):
                 "(each use of an alias, a parent or a matrix counts): state fewer"
             )
 
-    def take_all(self, node: TreeNode, origin: Origin) -> None:
+    def take_all(self, node: TreeNode) -> None:
         """Count a value, and all that are in it."""
-        self.take(size(node, self.values + 1), origin)
+        self.take(sum(1 for _ in islice(walk(node), self.values + 1)), node.origin)
 
 
-def size(node: TreeNode, most: int) -> int:
-    """The number of values of a tree; it counts no further than ``most``."""
-    count, left = 0, [node]
-    while left and count < most:
-        count += 1
-        match left.pop():
-            case ListNode(items=items):
-                left += items
-            case MappingNode(entries=entries):
-                left += entries.values()
-    return count
+def read_limited(path: str | os.PathLike[str], most: int) -> bytes:
+    """The content of a file, or of a pipe such as ``<(command)``.
+
+    Raises:
+        OSError: it is not there, cannot be read, is neither a file nor a pipe, holds more than
+            ``most`` bytes, or is a pipe that is silent for ``PATIENCE`` seconds.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    with os.fdopen(fd, "rb", buffering=0) as file:
+        mode = os.fstat(fd).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):
+            raise OSError(errno.EINVAL, "neither a file nor a pipe")
+        content = bytearray()
+        while len(content) <= most:
+            if stat.S_ISFIFO(mode):
+                _await(fd)
+            chunk = file.read(_CHUNK)
+            if not chunk:
+                return bytes(content)
+            content += chunk
+    raise OSError(errno.EFBIG, f"it has more than {most // 2**20} MiB")
 
 
-def read_yaml(path: Path, warn: Warn | None = None, room: Room | None = None) -> MappingNode:
+def _await(pipe: int) -> None:
+    """Wait until a pipe has something, or has ended."""
+    import select  # few files are pipes
+
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    if not poll.poll(PATIENCE * 1000):
+        raise TimeoutError(errno.ETIMEDOUT, f"nothing has come from this pipe for {PATIENCE:g} s")
+
+
+def read_yaml(
+    path: Path, warn: Warn | None = None, budget: SizeBudget | None = None
+) -> MappingNode:
     """Read one YAML file, whose top must be a mapping; an empty file is an empty mapping.
 
     Args:
         path: the file.
         warn: gets a sentence for each key that is stated twice, of which the last value counts, as
             in milabench; None: such a key is an error.
-        room: how much it may hold; None for a file that is read alone.
+        budget: how much it may hold; None for a file that is read alone.
 
     Raises ConfigError for a file that is missing, unreadable, too large, not UTF-8 or not YAML, for
     a key stated twice, and for a tag that is unknown.
     """
     source = os.path.abspath(path)  # noqa: PTH100 - a link is shown as it was given
+    where = shown(source)
     try:
         data = read_limited(source, limits.FILE_BYTES)
         text = data.decode("utf-8-sig")
     except FileNotFoundError:
-        raise ConfigError(f"{shown(source)}: no such file") from None
+        raise ConfigError(f"{where}: no such file") from None
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ConfigError(
-            f"{shown(source)}:{line}: not UTF-8 text: {error.reason}: save it as UTF-8"
+            f"{where}:{line}: not UTF-8 text: {error.reason}: save it as UTF-8"
         ) from None
     except OSError as error:
-        raise ConfigError(f"{shown(source)}: cannot be read: {error.strerror}") from None
-    node = parse_yaml(text, source, warn=warn, room=room)
+        raise ConfigError(f"{where}: cannot be read: {error.strerror}") from None
+    node = parse_yaml(text, source, warn=warn, budget=budget)
     if is_null(node):
         return MappingNode({}, node.origin)
     if not isinstance(node, MappingNode):
@@ -156,10 +144,10 @@ def parse_yaml(
     source: str,
     line: int | None = None,
     warn: Warn | None = None,
-    room: Room | None = None,
+    budget: SizeBudget | None = None,
 ) -> TreeNode:
     """The tree of a YAML text. With ``line``, all of it is stated at that line of the source."""
-    reader = _Reader(source, line, warn, room or Room())
+    reader = _Reader(source, line, warn, budget or SizeBudget())
     try:
         top = yaml.compose(text, _Loader)
     except yaml.MarkedYAMLError as error:
@@ -191,12 +179,12 @@ class _Loader(_YamlLoader):  # type: ignore[misc]
         del index
         self.depth += 1
         self.values += 1
-        if parent is None:
-            return
-        if self.depth > limits.DEPTH:
-            raise yaml.MarkedYAMLError(problem=TOO_DEEP, problem_mark=parent.start_mark)
-        if self.values > limits.VALUES:
+        problem = None
+        if self.depth > limits.DEPTH + 1:
+            problem = TOO_DEEP
+        elif self.values > limits.VALUES:
             problem = f"more than {limits.VALUES:,} values: state fewer"
+        if problem and parent:
             raise yaml.MarkedYAMLError(problem=problem, problem_mark=parent.start_mark)
 
     def ascend_resolver(self) -> None:
@@ -207,11 +195,13 @@ class _Loader(_YamlLoader):  # type: ignore[misc]
 class _Reader:
     """Turns the nodes of the YAML library into a `TreeNode`."""
 
-    def __init__(self, source: str, line: int | None, warn: Warn | None, room: Room) -> None:
+    def __init__(
+        self, source: str, line: int | None, warn: Warn | None, budget: SizeBudget
+    ) -> None:
         self.source = source
         self.line = line
         self.warn = warn
-        self.room = room
+        self.budget = budget
         self.open: list[yaml.Node] = []  # the collections that are being read, against alias loops
 
     def origin(self, line: int) -> Origin:
@@ -232,7 +222,7 @@ class _Reader:
         return ConfigError(message)
 
     def node(self, node: yaml.Node, origin: Origin) -> TreeNode:
-        self.room.take(1, origin)
+        self.budget.take(1, origin)
         if node.tag == "!delete":
             return DeleteNode(origin)
         if isinstance(node, yaml.ScalarNode):
@@ -244,13 +234,14 @@ class _Reader:
         if len(self.open) == limits.DEPTH:  # by aliases
             raise ConfigError(f"{origin}: {TOO_DEEP}")
         self.open.append(node)
-        try:
-            if isinstance(node, yaml.MappingNode):
-                return self.mapping(node, origin)
+        found: TreeNode
+        if isinstance(node, yaml.MappingNode):
+            found = self.mapping(node, origin)
+        else:
             items = [self.node(item, self.origin_of(item)) for item in node.value]
-            return ListNode(tuple(items), origin)
-        finally:
-            self.open.pop()
+            found = ListNode(tuple(items), origin)
+        self.open.pop()
+        return found
 
     def unknown_tag(self, node: yaml.Node) -> ConfigError:
         tag = node.tag
@@ -259,22 +250,23 @@ class _Reader:
         return unknown("tag", tag, self.origin_of(node), _TAGS - {tag})
 
     def scalar(self, node: yaml.ScalarNode) -> Scalar:
-        if "\0" in node.value:
-            raise ConfigError(f"{self.origin_of(node)}: a text that holds a null character")
+        where, text = self.origin_of(node), str(node.value)
+        if "\0" in text:
+            raise ConfigError(f"{where}: a text that holds a null character")
         if node.tag in _TEXTS:
-            return str(node.value)
+            return text
         if node.tag not in _CONSTRUCT:
             raise self.unknown_tag(node)
-        where = self.origin_of(node)
-        if len(node.value) > limits.NUMBER:
-            raise ConfigError(f"{where}: `{node.value}` {_TOO_LONG}")
+        is_long = len(text) > limits.NUMBER
         try:
-            value = _CONSTRUCT[node.tag](node)
+            value = None if is_long else _CONSTRUCT[node.tag](node)
         except (ValueError, LookupError, OverflowError):
             kind = node.tag.removeprefix(_PREFIX)
-            raise ConfigError(f"{where}: `{node.value}` is not of type {kind}") from None
-        if isinstance(value, int) and value.bit_length() > limits.BITS:
-            raise ConfigError(f"{where}: `{node.value}` {_TOO_LONG}")
+            raise ConfigError(f"{where}: `{text}` is not of type {kind}") from None
+        if is_long or (isinstance(value, int) and value.bit_length() > limits.BITS):
+            raise ConfigError(
+                f"{where}: `{text}` is too long for a number: put it in quotes if it is a text"
+            )
         return value
 
     def mapping(self, node: yaml.MappingNode, origin: Origin) -> MappingNode | ListNode:
@@ -296,10 +288,11 @@ class _Reader:
                     raise ConfigError(twice)
                 self.warn(f"{twice}: the last one counts, as in milabench")
             entries[name] = self.node(value, where)
-        appended = entries.get("append")
-        if isinstance(appended, ListNode) and len(entries) == 1 and not merged:
-            return ListNode(appended.items, origin, appends=True)
-        return MappingNode(merged | entries, origin)
+        match merged | entries:
+            case {"append": ListNode(items), **others} if not others:
+                return ListNode(items, origin, appends=True)
+            case found:
+                return MappingNode(found, origin)
 
     def merged(self, value: yaml.Node) -> dict[str, TreeNode]:
         """The entries that ``<<: *anchor`` adds; in a list of anchors, the first one wins."""

@@ -15,7 +15,7 @@ from msgspec import Meta, Struct, defstruct, field
 from msgspec.structs import fields
 
 from .limits import SECONDS
-from .tree import DeleteNode, MappingNode, TreeNode, finalize, is_null, scalars, text_of
+from .tree import DeleteNode, MappingNode, TreeNode, finalize, is_null, text_of, walk
 from .validate import (
     Check,
     Count,
@@ -268,7 +268,7 @@ def _check_parts(layer: MappingNode) -> None:
     for name, node in layer.entries.items():
         if name not in KEYS or _is_absent(node):
             continue
-        if not any("{" in (text_of(scalar) or "") for scalar in scalars(node)):
+        if not any("{" in (text_of(part) or "") for part in walk(node)):
             with suppress(IncompleteError):  # another layer may state the rest
                 KEYS[name](name, finalize(node))
 

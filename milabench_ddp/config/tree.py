@@ -1,7 +1,7 @@
 """A YAML document as a tree in which every value knows the file and line that stated it."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -183,17 +183,16 @@ def from_plain(value: Any, origin: Origin) -> TreeNode:
     return ScalarNode(value, origin)
 
 
-def scalars(node: TreeNode) -> Iterator[ScalarNode]:
-    """Every scalar of the tree, in order."""
-    match node:
-        case ScalarNode():
-            yield node
-        case ListNode():
-            for item in node.items:
-                yield from scalars(item)
-        case MappingNode():
-            for value in node.entries.values():
-                yield from scalars(value)
+def walk(node: TreeNode) -> Iterator[TreeNode]:
+    """A value and all that are in it, in order."""
+    yield node
+    parts: Iterable[TreeNode] = ()
+    if isinstance(node, ListNode):
+        parts = node.items
+    elif isinstance(node, MappingNode):
+        parts = node.entries.values()
+    for part in parts:
+        yield from walk(part)
 
 
 def map_scalars(

@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 from typing import Any
 
@@ -5,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from milabench_ddp.config.placeholders import Filler, fill, names_in, only_name
+from milabench_ddp.config.placeholders import Filler, fill, only_name
 from milabench_ddp.config.shipped import shipped_root
 from milabench_ddp.config.sizing import BatchSizing, CpuSizing, Sizer, SizingOptions
 from milabench_ddp.config.system import System
@@ -191,7 +192,9 @@ def test_the_last_pass_knows_every_placeholder() -> None:
         with_values("{a}{b}")
 
 
-@given(st.text(alphabet="{}$ab \"':1,", max_size=12).filter(lambda text: not names_in(text)))
+@given(
+    st.text(alphabet="{}$ab \"':1,", max_size=12).filter(lambda text: not re.search(r"{[ab]", text))
+)
 @example("{{a}}")
 def test_text_without_placeholders_is_itself_until_it_is_unescaped(text: str) -> None:
     assert fill(text, TEXTS, DEFAULT, is_last=False) == text
@@ -211,4 +214,3 @@ def test_a_whole_placeholder() -> None:
     assert only_name("{a}") == "a"
     assert only_name("{a} ") is None
     assert only_name("{{a}}") is None
-    assert names_in("{a}{{b}}${c}{a}") == ["a", "a"]

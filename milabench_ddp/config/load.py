@@ -60,11 +60,10 @@ def listed_node_counts(request: SuiteRequest) -> tuple[int, ...]:
 
     Raises ConfigError and SelectionError, as `resolve` does.
     """
-    overrides = [parse_override(text) for text in request.overrides]
+    overrides, raw = _read(request, lambda _said: None)  # `resolve` reads it again, and warns
     selection = Selection(request.select, request.exclude)
-    inherited = inherit(expand(_raw_entries(request, overrides, _told_later)))
     counts = set()
-    for name, entry in apply_overrides(overrides, inherited, early=False).items():
+    for name, entry in apply_overrides(overrides, inherit(expand(raw)), early=False).items():
         if name.startswith("_") or selection.reason_against(name, entry):
             continue
         if entry.scalar("enabled") is False and name not in request.select:
@@ -80,17 +79,12 @@ def resolve(request: SuiteRequest, facts: MachineFacts) -> Resolved:
 
     Raises ConfigError and SelectionError, which name the place and the mistake, and suggest a fix.
     """
-    path = find_config(request.config)
-    overrides = [parse_override(text) for text in request.overrides]
     warnings: dict[str, None] = {}  # a file may be included twice
-    raw = _raw_entries(request, overrides, lambda said: warnings.setdefault(said))
+    overrides, raw = _read(request, lambda said: warnings.setdefault(said))
     inherited = inherit(expand(raw))
     preset = choose_preset(request.preset, facts, inherited)
-    results = {}
-    merged = {}
-    for name, entry in inherited.items():
-        results[name] = apply_preset(preset, entry)
-        merged[name] = results[name].entry
+    results = {name: apply_preset(preset, entry) for name, entry in inherited.items()}
+    merged = {name: result.entry for name, result in results.items()}
     check_overrides(overrides, raw, merged)
     final = {}
     for name, entry in apply_overrides(overrides, merged, early=False).items():
@@ -99,6 +93,7 @@ def resolve(request: SuiteRequest, facts: MachineFacts) -> Resolved:
     for name, entry in interpolate(final).items():
         if not name.startswith("_"):
             entries[name] = absolute_paths(entry)
+    path = find_config(request.config)
     if not entries:
         raise ConfigError(
             f"{shown(path)}: defines no benchmark (a name that begins with `_` is a template)"
@@ -107,12 +102,13 @@ def resolve(request: SuiteRequest, facts: MachineFacts) -> Resolved:
     for entry in entries.values():
         check_values(entry)
     selection = parse_selection(request.select, request.exclude, entries)
-    sizing = request.system.options if request.system else SizingOptions()
+    sizing = SizingOptions()
+    if request.system is not None:
+        sizing = request.system.options
+        warnings |= dict.fromkeys(request.system.warnings)
     benchmarks = {}
     for name, entry in fill_all(entries, facts, sizing).items():
         benchmarks[name] = replace(results[name], entry=entry)
-    if request.system is not None:
-        warnings |= dict.fromkeys(request.system.warnings)
     return Resolved(path, preset, benchmarks, selection, tuple(warnings))
 
 
@@ -129,36 +125,33 @@ def load(request: SuiteRequest, facts: MachineFacts, *, without_programs: bool =
     """
     resolved = resolve(request, facts)
     warnings = list(resolved.warnings)
-    benchmarks: list[Benchmark] = []
-    skipped: list[SkippedBenchmark] = []
+    benchmarks = []
+    skipped = []
     for name, result in resolved.benchmarks.items():
-        left_out = skipped_benchmark(
-            name, result, resolved.selection, facts, without_programs=without_programs
-        )
+        left_out = skipped_benchmark(name, result, resolved.selection, facts)
+        missing = "" if left_out else why_no_program(result.entry)
+        if missing and not without_programs:
+            left_out = SkippedBenchmark(name, missing)
         if left_out:
             skipped.append(left_out)
             continue
         benchmarks.append(_build(name, result))
-        if reason := why_no_program(result.entry):
-            warnings.append(f"{name} cannot run here: {reason}")
+        if missing:
+            warnings.append(f"{name} cannot run here: {missing}")
     check_tags(benchmarks)
     found = tuple(benchmarks), tuple(skipped), tuple(warnings)
     return Suite(resolved.path, resolved.preset, *found)
 
 
-def _told_later(_warning: str) -> None:
-    """Nothing: `resolve` reads the same files, and warns."""
-
-
-def _raw_entries(request: SuiteRequest, overrides: Sequence[Override], warn: Warn) -> Entries:
-    """The entries as the files and ``--nodes`` state them, before matrices are expanded."""
-    suite = _defined(read_suite(find_config(request.config), warn))
-    return with_node_counts(apply_overrides(overrides, suite, early=True), request.nodes)
-
-
-def _defined(suite: MappingNode) -> Entries:
-    """The entries, except those that a later file removed with ``!delete``."""
-    return {name: node for name, node in suite.entries.items() if isinstance(node, MappingNode)}
+def _read(request: SuiteRequest, warn: Warn) -> tuple[Sequence[Override], Entries]:
+    """The overrides, and the entries of the files and ``--nodes``, before matrices are expanded."""
+    overrides = [parse_override(text) for text in request.overrides]
+    entries = {}
+    for name, node in read_suite(find_config(request.config), warn).entries.items():
+        if isinstance(node, MappingNode):  # not removed by a later file
+            entries[name] = node
+    changed = apply_overrides(overrides, entries, early=True)
+    return overrides, with_node_counts(changed, request.nodes)
 
 
 def _build(name: str, result: PresetResult) -> Benchmark:

@@ -11,6 +11,7 @@ that waits for an older one (``!delete``, ``append``, a mapping) goes on waiting
 """
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -33,9 +34,9 @@ from .tree import (
     shown,
     text_of,
 )
-from .validate import wrong
+from .validate import as_mapping, wrong
 
-MULTIRUN = "multirun"  # an entry of milabench that is no benchmark
+_MULTIRUN = "multirun"  # an entry of milabench that is no benchmark
 ALL = "*"  # the entry that is merged into every benchmark
 
 
@@ -49,25 +50,43 @@ def merge(old: TreeNode | None, new: TreeNode) -> TreeNode:
         return new
     if not isinstance(old, MappingNode):
         return replace(new, replaces=True)
-    return _merge_mappings(old, new)
+    return _merge_mappings(old, new, lambda _, older, newer: merge(older, newer))
 
 
 def merge_benchmark(old: MappingNode, new: MappingNode) -> MappingNode:
     """`merge` for a whole benchmark: tags are united, and its keys win over older presets."""
-    if new.replaces:
-        return new
     presets = old.mapping("presets")
     if presets:
         layers = {name: _without_stated(each, new) for name, each in presets.entries.items()}
         old = old.with_entries({"presets": replace(presets, entries=layers)})
-    merged = _merge_mappings(old, new)
-    job, newer_job = old.mapping("job"), new.mapping("job")
-    if job and newer_job:
-        merged = merged.with_entries({"job": merge_benchmark(job, newer_job)})
-    older, newer = old.get("tags"), new.get("tags")
-    if older is None or not isinstance(newer, ListNode) or newer.replaces:
-        return merged
-    return merged.with_entries({"tags": _append(older, newer)})
+    return _merge_mappings(old, new, _merge_key)
+
+
+def _merge_key(key: str, old: TreeNode | None, new: TreeNode) -> TreeNode:
+    if key == "job" and isinstance(old, MappingNode) and isinstance(new, MappingNode):
+        return merge_benchmark(old, new)
+    if key == "tags" and old is not None and isinstance(new, ListNode) and not new.replaces:
+        return _append(old, new)
+    return merge(old, new)
+
+
+def merge_suites(old: MappingNode, new: MappingNode) -> MappingNode:
+    """Merge one file's benchmarks into those of older files."""
+    return _merge_mappings(old, new, lambda _, older, newer: _merge_key("job", older, newer))
+
+
+def _merge_mappings(
+    old: MappingNode,
+    new: MappingNode,
+    merge_values: Callable[[str, TreeNode | None, TreeNode], TreeNode],
+) -> MappingNode:
+    """Merge the values key by key; the function gets the key and both values."""
+    if new.replaces:
+        return new
+    entries = dict(old.entries)
+    for key, value in new.entries.items():
+        entries[key] = merge_values(key, entries.get(key), value)
+    return MappingNode(entries, new.origin, old.replaces)
 
 
 def _without_stated(preset: TreeNode, newer: MappingNode) -> TreeNode:
@@ -79,39 +98,18 @@ def _without_stated(preset: TreeNode, newer: MappingNode) -> TreeNode:
         stated = newer.get(key)
         if stated is None or (_appends(value) and _appends(stated)):
             kept[key] = value
-        elif not isinstance(stated, MappingNode):
-            if _appends(stated):
-                kept[key] = merge(value, stated)
-        elif not isinstance(value, MappingNode) or value.replaces:
+        elif _appends(stated):
             kept[key] = merge(value, stated)
-        elif not stated.replaces:
-            kept[key] = _without_stated(value, stated)
+        elif isinstance(stated, MappingNode):
+            if not isinstance(value, MappingNode) or value.replaces:
+                kept[key] = merge(value, stated)
+            elif not stated.replaces:
+                kept[key] = _without_stated(value, stated)
     return replace(preset, entries=kept)
 
 
 def _appends(node: TreeNode) -> bool:
     return isinstance(node, ListNode) and node.appends
-
-
-def merge_suites(old: MappingNode, new: MappingNode) -> MappingNode:
-    """Merge one file's benchmarks into those of older files."""
-    entries = dict(old.entries)
-    for name, node in new.entries.items():
-        before = entries.get(name)
-        if isinstance(before, MappingNode) and isinstance(node, MappingNode):
-            entries[name] = merge_benchmark(before, node)
-        else:
-            entries[name] = merge(before, node)
-    return MappingNode(entries, new.origin)
-
-
-def _merge_mappings(old: MappingNode, new: MappingNode) -> MappingNode:
-    if new.replaces:
-        return new
-    entries = dict(old.entries)
-    for key, value in new.entries.items():
-        entries[key] = merge(entries.get(key), value)
-    return MappingNode(entries, new.origin, old.replaces)
 
 
 def _append(old: TreeNode, new: ListNode) -> ListNode:
@@ -144,8 +142,7 @@ def _read_within(
     real = os.path.realpath(path)
     chain = (*including, real)
     if real in including:
-        loop = map(shown, chain[chain.index(real) :])
-        raise ConfigError(f"include loop: {' -> '.join(loop)}")
+        raise ConfigError(f"include loop: {' -> '.join(map(shown, chain[chain.index(real) :]))}")
     top = read_yaml(path, warn, budget)
     suite = MappingNode({}, top.origin)
     for name, origin in _named("include", top, "a path or a list of paths"):
@@ -156,24 +153,22 @@ def _read_within(
                 f"nested at most {DEPTH} deep: merge some"
             )
         suite = merge_suites(suite, _read_within(chain, _included(name, origin), warn, budget))
-    own = top.without("include")
-    if MULTIRUN in own.entries:
-        if warn is not None:
-            warn(multirun_warning(own.entries[MULTIRUN].origin))
-        own = own.without(MULTIRUN)
-    for name, node in own.entries.items():
-        if is_null(node):
-            own = own.with_entries({name: MappingNode({}, node.origin)})
-        elif isinstance(node, MappingNode):
-            check_written(node)
-        elif not isinstance(node, DeleteNode):
-            raise wrong(name, node, "a mapping of the benchmark's keys")
-    return merge_suites(suite, own)
+    own = without_multirun(top, warn)
+    entries = {}
+    for name, node in own.without("include").entries.items():
+        entries[name] = MappingNode({}, node.origin) if is_null(node) else node
+        if not is_null(node) and not isinstance(node, DeleteNode):
+            check_written(as_mapping(name, node, "a mapping of the benchmark's keys"))
+    return merge_suites(suite, replace(own, entries=entries))
 
 
-def multirun_warning(origin: Origin) -> str:
-    """That the runs that milabench makes to size its benchmarks have no effect."""
-    return f"`{MULTIRUN}` in {origin} has no effect: its `runs` are for milabench's own sizing"
+def without_multirun(top: MappingNode, warn: Warn | None) -> MappingNode:
+    """The mapping without the runs that milabench makes to size its benchmarks."""
+    node = top.get(_MULTIRUN)
+    if node is not None and warn is not None:
+        place = f"`{_MULTIRUN}` in {node.origin}"
+        warn(f"{place} has no effect: its `runs` are for milabench's own sizing")
+    return top.without(_MULTIRUN)
 
 
 def _included(name: str, origin: Origin) -> Path:

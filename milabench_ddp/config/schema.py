@@ -5,7 +5,7 @@ same name; `build_benchmark` fills it. The others are read by milabench, or kept
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
@@ -239,37 +239,30 @@ _PRESET_KEYS = {
     *("argv", "because", "enabled", "env", "max_duration", "max_output", "num_machines"),
     *("prepare", "voir"),
 }
+_JOB_KEYS = {*KEYS, "inherits", "name", "presets"}
+_WRITTEN_KEYS = {*KEYS, "inherits", "job", "presets"}
 
 
-def check_written(layer: MappingNode) -> None:
+def check_written(layer: MappingNode, known: Collection[str] = _WRITTEN_KEYS) -> None:
     """Check a benchmark, its job and its presets as a file or an option states them.
 
-    A later layer may replace a wrong value, and then `check_values` does not see it.
+    A later layer may replace a wrong value, and then `check_values` does not see it. What needs
+    another layer is not checked: placeholders, and parts that are missing.
 
     Raises ConfigError for an unknown key, and for a value of the wrong type.
     """
-    for part, key in ((layer, "job"), (layer.mapping("job"), "name")):
-        if part:
-            check_keys(KEYS.keys() | {"inherits", "presets", key}, part)
-            _check_parts(part)
-            presets = part.get("presets")
-            if presets is None or _is_absent(presets):
-                continue
-            every = as_mapping("presets", presets, "a mapping of presets").entries
-            for name, preset in every.items():
-                if not _is_absent(preset):
-                    stated = as_mapping(f"presets.{name}", preset)
-                    check_keys(_PRESET_KEYS, stated)
-                    _check_parts(stated)
-
-
-def _check_parts(layer: MappingNode) -> None:
-    """Check the values that are known already, and need no other layer."""
+    check_keys(known, layer)
     for name, node in layer.entries.items():
-        if name not in KEYS or _is_absent(node):
+        if _is_absent(node):
             continue
-        if not any("{" in (text_of(part) or "") for part in walk(node)):
-            with suppress(IncompleteError):  # another layer may state the rest
+        if name == "job" and isinstance(node, MappingNode):
+            check_written(node, _JOB_KEYS)
+        elif name == "presets":
+            for preset, stated in as_mapping(name, node, "a mapping of presets").entries.items():
+                if not _is_absent(stated):
+                    check_written(as_mapping(f"presets.{preset}", stated), _PRESET_KEYS)
+        elif name in KEYS and not any("{" in (text_of(part) or "") for part in walk(node)):
+            with suppress(IncompleteError):
                 KEYS[name](name, finalize(node))
 
 

@@ -6,7 +6,7 @@ from pathlib import PurePath
 from msgspec import Struct
 
 from ..errors import SelectionError, did_you_mean
-from .benchfile import program_of, why_no_program
+from .benchfile import program_of
 from .conditions import MachineFacts, evaluate
 from .presets import PresetResult
 from .schema import SkipKind, SkippedBenchmark
@@ -76,13 +76,10 @@ def skipped_benchmark(
     result: PresetResult,
     selection: Selection,
     facts: MachineFacts,
-    *,
-    without_programs: bool = False,
 ) -> SkippedBenchmark | None:
-    """The benchmark with the first reason to skip it; None if it runs.
+    """The benchmark with the first reason to skip it; None if it runs where its program is.
 
-    A disabled benchmark runs if ``--select`` gives its exact name. ``without_programs`` is for
-    those whose programs need not be there.
+    A disabled benchmark runs if ``--select`` gives its exact name.
 
     Raises ConfigError for a condition outside the grammar.
     """
@@ -96,10 +93,8 @@ def skipped_benchmark(
         return SkippedBenchmark(name, _disabled_reason(result), kind)
     reason = "has neither a `definition` nor a `program`"
     if program_of(entry) is not None:
-        reason = _unmet_condition(entry, facts) or _too_few_nodes(entry, facts) or ""
-    if not reason and not without_programs:
-        reason = why_no_program(entry)
-    return SkippedBenchmark(name, reason, SkipKind.UNABLE) if reason else None
+        reason = _unmet_condition(entry, facts) or _too_few_nodes(entry, facts)
+    return SkippedBenchmark(name, reason) if reason else None
 
 
 def _disabled_reason(result: PresetResult) -> str:
@@ -118,12 +113,9 @@ def _unmet_condition(entry: MappingNode, facts: MachineFacts) -> str | None:
         condition = text_of(node) or ""
         result = evaluate(condition, facts, node.origin)
         if not result.holds:
-            reason = f"needs {condition}"
-            separator = ", but "
-            for name, value in result.values.items():
-                reason += f"{separator}{name} is {scalar_text(value)}"
-                separator = ", "
-            return f"{reason} ({node.origin})"
+            values = [f"{name} is {scalar_text(value)}" for name, value in result.values.items()]
+            but = f", but {', '.join(values)}" if values else ""
+            return f"needs {condition}{but} ({node.origin})"
     return None
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, field
 
 from ..errors import ConfigError
-from .merge import MULTIRUN, multirun_warning
+from .merge import without_multirun
 from .read import read_yaml
 from .sizing import Memory, SizingOptions
 from .tree import Location, Origin, ScalarNode, expanded, finalize, map_scalars, shown
@@ -66,11 +66,8 @@ class _System(Struct, forbid_unknown_fields=True):
 def read_system(file: Path) -> System:
     """Read a system file; raises ConfigError, with file and line, for a mistake in it."""
     warnings: list[str] = []
-    top = finalize(read_yaml(file, warnings.append))
-    check_keys({"system", MULTIRUN}, top)
-    if MULTIRUN in top.entries:
-        origin = top.entries[MULTIRUN].origin
-        warnings.append(multirun_warning(origin))
+    top = finalize(without_multirun(read_yaml(file, warnings.append), warnings.append))
+    check_keys({"system"}, top)
     node = top.get("system")
     if node is None:
         raise ConfigError(f"{shown(file)}: has no `system:`")

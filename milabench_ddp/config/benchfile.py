@@ -33,32 +33,30 @@ def main_script(definition: Path) -> str:
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return DEFAULT_SCRIPT
     classes = {each.name: each for each in module.body if isinstance(each, ast.ClassDef)}
-    name = next((_name(value) for value in _assigned(module.body, "__pack__")), "")
+    name = _name(_assigned(module.body).get("__pack__"))
     seen: set[str] = set()
     while name in classes and name not in seen:
         seen.add(name)
-        for value in _assigned(classes[name].body, "main_script"):
-            return _text(value) or DEFAULT_SCRIPT
+        stated = _assigned(classes[name].body).get("main_script")
+        if stated is not None:
+            return _text(stated) or DEFAULT_SCRIPT
         name = next(map(_name, classes[name].bases), "")
     return DEFAULT_SCRIPT
 
 
-def _assigned(body: list[ast.stmt], name: str) -> list[ast.expr]:
-    """The values that a body assigns to a name, the last one first."""
-    found = []
-    for statement in reversed(body):
-        targets: list[ast.expr] = []
-        if isinstance(statement, ast.Assign):
-            targets = statement.targets
-        elif isinstance(statement, ast.AnnAssign):
-            targets = [statement.target]
-        value = getattr(statement, "value", None)
-        if value is not None and name in map(_name, targets):
-            found.append(value)
-    return found
+def _assigned(body: list[ast.stmt]) -> dict[str, ast.expr]:
+    """The value that a body assigns to each name at last."""
+    values = {}
+    for statement in body:
+        match statement:
+            case ast.Assign(targets=targets, value=value):
+                values |= {_name(target): value for target in targets}
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                values[_name(target)] = value
+    return values
 
 
-def _name(node: ast.expr) -> str:
+def _name(node: ast.expr | None) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 

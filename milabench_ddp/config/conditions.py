@@ -125,16 +125,13 @@ class _Evaluator:
         return self.used[term]
 
     def compare(self, node: ast.Compare) -> bool:
-        left = self.value(node.left)
-        others = [self.value(part) for part in node.comparators]
-        holds = True
+        values = [self.value(part) for part in (node.left, *node.comparators)]
         try:
-            for op, right in zip(node.ops, others, strict=True):
-                holds = holds and _COMPARE[type(op)](left, right)
-                left = right
+            for op, left, right in zip(node.ops, values, values[1:], strict=False):
+                if not _COMPARE[type(op)](left, right):
+                    return False
         except (KeyError, TypeError):
-            text = ast.unparse(node)
             raise ConfigError(
-                f"{self.where}: `{text}` compares values that cannot be compared"
+                f"{self.where}: `{ast.unparse(node)}` compares values that cannot be compared"
             ) from None
-        return holds
+        return True

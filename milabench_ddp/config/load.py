@@ -22,7 +22,7 @@ from .schema import KEYS, Benchmark, FakeImageNet, SkippedBenchmark, Suite, chec
 from .select import Selection, parse_selection, skipped_benchmark
 from .shipped import find_config
 from .sizing import SizingOptions
-from .tree import Entries, MappingNode, finalize, shown, to_plain
+from .tree import Entries, MappingNode, finalize, is_null, shown, to_plain
 from .validate import checked
 
 if TYPE_CHECKING:  # few commands are given a system file
@@ -68,8 +68,8 @@ def listed_node_counts(request: SuiteRequest) -> tuple[int, ...]:
             continue
         if entry.scalar("enabled") is False and name not in request.select:
             continue
-        matrix, count = entry.mapping("matrix"), entry.scalar("num_machines")
-        if matrix is not None and NODES_AXIS in matrix.entries and isinstance(count, int):
+        count = entry.scalar("num_machines")
+        if NODES_AXIS in entry.mapping("matrix").entries and isinstance(count, int):
             counts.add(count)
     return tuple(sorted(counts, reverse=True))
 
@@ -183,9 +183,8 @@ def _build(name: str, result: PresetResult) -> Benchmark:
 
 
 def _fake_imagenet(name: str, entry: MappingNode) -> FakeImageNet | None:
-    prepare = entry.mapping("prepare")
-    stated = prepare.mapping("fake_imagenet") if prepare else None
-    if stated is None:
+    stated = entry.mapping("prepare").get("fake_imagenet")
+    if stated is None or is_null(stated):
         return None
     given: FakeImageNet = checked(FakeImageNet, "prepare.fake_imagenet", stated)
     classes = given.classes or min(1000, given.images)

@@ -43,7 +43,7 @@ def with_node_counts(entries: Entries, counts: Sequence[int]) -> Entries:
     axis = from_plain(counts, Origin("--nodes"))
     for name, entry in entries.items():
         matrix = entry.mapping("matrix")
-        if matrix and NODES_AXIS in matrix.entries and "job" in entry.entries:
+        if NODES_AXIS in matrix.entries and "job" in entry.entries:
             matrix = matrix.with_entries({NODES_AXIS: axis})
             changed[name] = entry.with_entries({"matrix": matrix})
     if len(counts) > 1 and changed == entries:
@@ -89,7 +89,7 @@ def _variants(name: str, entry: MappingNode) -> Iterator[tuple[str, MappingNode,
     if "job" not in entry.entries:
         matrix = entry.mapping("matrix")
         # In the output of `resolve`, `matrix` records one combination, without lists.
-        if matrix and any(isinstance(node, ListNode) for node in matrix.entries.values()):
+        if any(isinstance(node, ListNode) for node in matrix.entries.values()):
             raise ConfigError(f"the `matrix` in {matrix.origin} has no `job` to expand")
         yield name, entry, f"the benchmark in {entry.origin}"
         return

@@ -56,7 +56,7 @@ def merge(old: TreeNode | None, new: TreeNode) -> TreeNode:
 def merge_benchmark(old: MappingNode, new: MappingNode) -> MappingNode:
     """`merge` for a whole benchmark: tags are united, and its keys win over older presets."""
     presets = old.mapping("presets")
-    if presets:
+    if presets.entries:
         layers = {name: _without_stated(each, new) for name, each in presets.entries.items()}
         old = old.with_entries({"presets": replace(presets, entries=layers)})
     return _merge_mappings(old, new, _merge_key)

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
-from ..errors import ConfigError
+from ..errors import ConfigError, shortened
 from .schema import NAME, Benchmark
-from .tree import Entries, MappingNode
+from .tree import Entries
 
 LONGEST_NAME = 150  # bytes; a file is named by it, a node, a process, and may have 255
 # What else is in a run folder, beside the folder of each benchmark.
@@ -13,11 +13,18 @@ _TAKEN = {"jobs", "nodes", "submitit", "traces"}
 _SUFFIXES = (".data", ".html", ".json", ".stacks", ".stderr", ".stdout")
 
 
+# What follows the name of a benchmark in the tags of its processes: a repeat, a device or a job.
+_IN_TAG = re.compile(r"[RD]\d+|(?P<job>0|[1-9]\d{0,8})", re.IGNORECASE)
+
+
 def check_names(entries: Entries) -> None:
     """Raise ConfigError for names that cannot be those of files side by side."""
     known: dict[str, str] = {}
     for name, entry in entries.items():
-        _check_name(name, entry)
+        if why := _why_no_name(name):
+            raise ConfigError(
+                f"`{shortened(name, 80)}` in {entry.origin} cannot name a benchmark: {why}"
+            )
         other = known.setdefault(name.casefold(), name)
         if other != name:
             raise ConfigError(
@@ -26,28 +33,16 @@ def check_names(entries: Entries) -> None:
             )
 
 
-def _check_name(name: str, entry: MappingNode) -> None:
-    """Raise ConfigError for a name that cannot be part of a file name, or cannot be selected."""
+def _why_no_name(name: str) -> str:
+    """Why it cannot be part of a file name, or cannot be selected; empty if it can."""
     if not NAME.fullmatch(name):
-        raise ConfigError(
-            f"`{name}` in {entry.origin} cannot name a benchmark: "
-            "a name is letters, digits and any of `_ . + = @ -`, a letter, digit or `_` first"
-        )
+        return "a name is letters, digits and any of `_ . + = @ -`, a letter, digit or `_` first"
     if name.casefold() in _TAKEN or name.casefold().endswith(_SUFFIXES):
-        raise ConfigError(
-            f"`{name}` in {entry.origin} cannot name a benchmark: a file of a run may have this "
-            "name: choose another"
-        )
+        return "a file of a run may have this name: choose another"
     size = len(name.encode())
     if size > LONGEST_NAME:
-        raise ConfigError(
-            f"`{name[:40]}...` in {entry.origin} cannot name a benchmark: "
-            f"a name has at most {LONGEST_NAME} bytes, this one has {size}"
-        )
-
-
-# What follows the name of a benchmark in the tags of its processes: a repeat, a device or a job.
-_IN_TAG = re.compile(r"[RD]\d+|(?P<job>\d{1,9})", re.IGNORECASE)
+        return f"a name has at most {LONGEST_NAME} bytes, this one has {size}"
+    return ""
 
 
 def check_tags(benchmarks: Sequence[Benchmark]) -> None:
@@ -69,7 +64,4 @@ def check_tags(benchmarks: Sequence[Benchmark]) -> None:
 
 def _is_in_tag(word: str, benchmark: Benchmark) -> bool:
     found = _IN_TAG.fullmatch(word)
-    if found is None or found["job"] is None:
-        return found is not None
-    number = int(word)
-    return str(number) == word and number < benchmark.plan.jobs
+    return found is not None and (found["job"] is None or int(word) < benchmark.plan.jobs)

@@ -49,15 +49,14 @@ def locate(address: str, names: Iterable[str]) -> tuple[list[str], list[str]]:
     known = list(names)
     usual = [name for name in known if not name.startswith("_")]
     words = address.split(".")
-    counts = range(len(words) - 1, 0, -1)  # how many words are the name
-    for count in counts:
-        name = ".".join(words[:count])
+    splits = [(".".join(words[:at]), words[at:]) for at in range(len(words) - 1, 0, -1)]
+    for name, keys in splits:
         if name in known:
-            return [name], _keys(words[count:])
-    for count in counts:
-        found = fnmatch.filter(usual, ".".join(words[:count]))
+            return [name], _keys(keys)
+    for pattern, keys in splits:
+        found = fnmatch.filter(usual, pattern)
         if found:
-            return found, _keys(words[count:])
+            return found, _keys(keys)
     return [], []
 
 

@@ -1,7 +1,5 @@
 """What a benchmark gets beside its own keys: its preset, and the defaults of keys."""
 
-from collections.abc import Mapping
-
 from msgspec import Struct
 from msgspec.structs import fields, replace
 
@@ -9,7 +7,7 @@ from ..errors import SelectionError, did_you_mean
 from .conditions import MachineFacts
 from .merge import merge_benchmark
 from .schema import Keys
-from .tree import DEFAULT, Entries, ListNode, MappingNode, ScalarNode, TreeNode, is_null, text_of
+from .tree import DEFAULT, Entries, ListNode, MappingNode, ScalarNode, is_null, text_of
 
 STANDARD = ("small", "full")
 
@@ -31,7 +29,7 @@ def choose_preset(asked: str, facts: MachineFacts, entries: Entries) -> str:
         return "small" if facts.arch == "cpu" else "full"
     known = {"auto", *STANDARD}
     for entry in entries.values():
-        known.update(_presets(entry))
+        known.update(entry.mapping("presets").entries)
     if asked not in known:
         hint = did_you_mean(asked, known) or f"; choose from: {', '.join(sorted(known))}"
         raise SelectionError(f"--preset {asked}: no benchmark has a preset of that name{hint}")
@@ -40,7 +38,7 @@ def choose_preset(asked: str, facts: MachineFacts, entries: Entries) -> str:
 
 def apply_preset(preset: str, entry: MappingNode) -> PresetResult:
     """Merge the preset into the benchmark, if the benchmark has a preset of that name."""
-    layer = _presets(entry).get(preset)
+    layer = entry.mapping("presets").get(preset)
     bare = entry.without("presets")
     if not isinstance(layer, MappingNode):
         return PresetResult(bare, None)
@@ -49,20 +47,12 @@ def apply_preset(preset: str, entry: MappingNode) -> PresetResult:
     return PresetResult(merged, preset, disables=layer.scalar("enabled") is False)
 
 
-def _presets(entry: MappingNode) -> Mapping[str, TreeNode]:
-    presets = entry.mapping("presets")
-    return presets.entries if presets else {}
-
-
 def with_defaults(name: str, entry: MappingNode, arch: str) -> MappingNode:
     """A final benchmark with its defaults, and its tags sorted.
 
     A key whose value is null counts as not stated.
     """
-    stated = dict(entry.entries)
-    for key, node in entry.entries.items():
-        if is_null(node):
-            del stated[key]
+    stated = {key: node for key, node in entry.entries.items() if not is_null(node)}
     group = text_of(stated.get("group")) or name
     for declared in fields(Keys):
         default = declared.default
@@ -70,18 +60,8 @@ def with_defaults(name: str, entry: MappingNode, arch: str) -> MappingNode:
             default = default.format(name=name, group=group, arch=arch)
         if default is not None and declared.name not in stated:
             stated[declared.name] = ScalarNode(default, DEFAULT)
-    tags = stated.get("tags")
-    if isinstance(tags, ListNode):
-        stated["tags"] = _sorted(tags)
+    tags = {text_of(tag): tag for tag in reversed(entry.items("tags"))}
+    if tags and None not in tags:  # else, the check of the key has the better message
+        items = tuple(tags[tag] for tag in sorted(tags, key=str))
+        stated["tags"] = ListNode(items, stated["tags"].origin)
     return replace(entry, entries=stated)
-
-
-def _sorted(tags: ListNode) -> ListNode:
-    found: dict[str, TreeNode] = {}
-    for tag in tags.items:
-        name = text_of(tag)
-        if name is None:
-            return tags  # of the wrong type: the check of its key has the better message
-        found.setdefault(name, tag)
-    in_order = [found[name] for name in sorted(found)]
-    return replace(tags, items=tuple(in_order))

@@ -89,10 +89,10 @@ class MappingNode(Struct, frozen=True):
         """The value of a key, None where it is not stated."""
         return self.entries.get(key)
 
-    def mapping(self, key: str) -> "MappingNode | None":
-        """The value of a key if that is a mapping, else None."""
+    def mapping(self, key: str) -> "MappingNode":
+        """The value of a key if that is a mapping, else an empty one."""
         node = self.entries.get(key)
-        return node if isinstance(node, MappingNode) else None
+        return node if isinstance(node, MappingNode) else MappingNode({}, self.origin)
 
     def items(self, key: str) -> tuple["TreeNode", ...]:
         """The items of a key if its value is a list, else an empty tuple."""

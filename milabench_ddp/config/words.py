@@ -47,19 +47,15 @@ def _options(options: MappingNode) -> tuple[str, ...]:
         match node:
             case ScalarNode(value=None):
                 continue
-            case ScalarNode(value=True) if key.startswith("-"):
-                words.append(key)
+            case _ if key == "--":
+                items = node.items if isinstance(node, ListNode) else (node,)
+                words += command_line("argv", ListNode(items, node.origin))
             case ScalarNode(value=True):
-                front.append(key)
+                (words if key.startswith("-") else front).append(key)
             case ScalarNode(value=False):
                 raise ConfigError(f"`{key}: false` in {node.origin}: use null to drop an option")
-            case ListNode() if key == "--":
-                words += command_line("argv", node)
-            case _ if key == "--":
-                words.append(_word("argv", node))
             case ListNode():
-                joined = ",".join(_word(key, item) for item in node.items)
-                words += [key, joined]
+                words += [key, ",".join(_word(key, item) for item in node.items)]
             case _:
                 words += [key, _word(key, node)]
     return (*front, *words)

@@ -151,7 +151,7 @@ BAD: list[tuple[str, dict[str, Any], type[MilabenchError], str]] = [
      "`s-a/b` in x.yaml:1 cannot name a benchmark: "
      "a name is letters, digits and any of `_ . + = @ -`, a letter, digit or `_` first"),
     (f"{'a' * 151}: {{}}", {}, ConfigError,
-     f"`{'a' * 40}...` in x.yaml:1 cannot name a benchmark: "
+     f"`{'a' * 40} [... 71 more characters ...] {'a' * 40}` in x.yaml:1 cannot name a benchmark: "
      "a name has at most 150 bytes, this one has 151"),
     ("a:\n  max_durtion: 3", {}, ConfigError,
      "unknown key `max_durtion` in x.yaml:2: did you mean `max_duration`?"),

@@ -46,7 +46,7 @@ def main_script(definition: Path) -> str:
 
 def _assigned(body: list[ast.stmt]) -> dict[str, ast.expr]:
     """The value that a body assigns to each name at last."""
-    values = {}
+    values: dict[str, ast.expr] = {}
     for statement in body:
         match statement:
             case ast.Assign(targets=targets, value=value):

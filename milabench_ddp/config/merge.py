@@ -11,7 +11,7 @@ that waits for an older one (``!delete``, ``append``, a mapping) goes on waiting
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -181,19 +181,16 @@ def _included(name: str, origin: Origin) -> Path:
     return shipped
 
 
-def _named(key: str, mapping: MappingNode, expected: str) -> list[tuple[str, Origin]]:
+def _named(key: str, mapping: MappingNode, expected: str) -> Iterator[tuple[str, Origin]]:
     """The texts of ``include`` or ``inherits``, which is one text or a list of them."""
     node = mapping.get(key)
     if node is None or is_null(node):
-        return []
-    items = node.items if isinstance(node, ListNode) else (node,)
-    names = []
-    for item in items:
+        return
+    for item in node.items if isinstance(node, ListNode) else (node,):
         name = text_of(item)
         if name is None:
             raise wrong(key, item, expected)
-        names.append((name, item.origin))
-    return names
+        yield name, item.origin
 
 
 def inherit(entries: Entries) -> Entries:
@@ -228,12 +225,11 @@ def _with_parents(
     if name in resolved:
         return resolved[name]
     if name in path:
-        steps = []
-        for step in path[path.index(name) :]:
-            steps.append(f"`{step}` ({entries[step].entries['inherits'].origin})")
+        loop = path[path.index(name) :]
+        steps = [f"`{step}` ({entries[step].entries['inherits'].origin})" for step in loop]
         raise ConfigError(f"inherit cycle: {' -> '.join(steps)} -> `{name}`")
     own = entries[name]
-    parents = _named("inherits", own, "a name or a list of names")
+    parents = list(_named("inherits", own, "a name or a list of names"))
     if parents and max(len(path), len(parents)) > DEPTH:
         raise ConfigError(
             f"`inherits` of `{name}` in {own.origin}: at most {DEPTH} parents, and at most {DEPTH} "

@@ -120,9 +120,7 @@ def _with_value(entry: MappingNode, keys: list[str], override: Override) -> Mapp
     origin = override.value.origin
     inside: TreeNode | None = entry
     for key in keys[:-1]:
-        if not isinstance(inside, MappingNode):
-            break
-        inside = inside.get(key)
+        inside = inside.get(key) if isinstance(inside, MappingNode) else None
         if isinstance(inside, ListNode):
             raise ConfigError(f"{origin}: `{key}` is a list ({inside.origin}); replace it whole")
     value = override.value

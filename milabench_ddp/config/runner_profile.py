@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeVar, get_args
 
 from ..errors import ConfigError
 from ..visible import in_line
-from .shipped import find_shipped, not_found
-from .tree import Origin, ScalarNode, TreeNode, expanded, is_file, scalar_text, shown
+from .shipped import find_file
+from .tree import Origin, ScalarNode, TreeNode, scalar_text, shown
 from .validate import (
     Check,
     Count,
@@ -193,13 +193,7 @@ def find_profile(name: str) -> Path:
 
     Raises ConfigError, with a suggestion, if it is neither.
     """
-    path = expanded(name)
-    if is_file(path):
-        return path
-    shipped = find_shipped("runners", name)
-    if shipped is not None:
-        return shipped
-    raise ConfigError(f"--runner {not_found('runners', 'profile', name)}")
+    return find_file("runners", "profile", name, "--runner ")
 
 
 def read_profile(path: Path) -> RunnerProfile:

@@ -36,9 +36,7 @@ def parse_selection(
     select: tuple[str, ...], exclude: tuple[str, ...], entries: Entries
 ) -> Selection:
     """The selection; raises SelectionError for a word that matches nothing."""
-    known: set[str] = set()
-    for name, entry in entries.items():
-        known |= labels(name, entry)
+    known = set().union(*(labels(name, entry) for name, entry in entries.items()))
     for option, words in (("--select", select), ("--exclude", exclude)):
         for word in words:
             if not _matches(word, known):
@@ -62,8 +60,7 @@ def labels(name: str, entry: MappingNode) -> set[str]:
         program.parent.name if program.stem == "main" else program.stem,
         PurePath(entry.text("definition")).name,
     }
-    for tag in entry.items("tags"):
-        found.add(text_of(tag) or "")
+    found.update(text_of(tag) or "" for tag in entry.items("tags"))
     return found - {""}
 
 

@@ -1,6 +1,5 @@
 """The configurations, runner profiles and benchmarks that come with the package."""
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from ..errors import ConfigError, did_you_mean
@@ -33,34 +32,39 @@ def find_shipped(folder: str, name: str) -> Path | None:
     return shipped_files(folder).get(name.removesuffix(".yaml"))
 
 
-def not_found(folder: str, kind: str, name: str, others: Iterable[str] = ()) -> str:
-    """The message for a name that is neither a file nor a shipped file.
-
-    Args:
-        folder: the folder of the shipped files: ``config`` or ``runners``.
-        kind: the word for them in the message.
-        name: the name as it was given.
-        others: other names that the user may have meant.
-    """
-    shipped = [known for known in shipped_files(folder) if "/_" not in f"/{known}"]
-    hint = did_you_mean(name, [*shipped, *others])
-    if not hint:
-        hint = f"; shipped: {', '.join(shipped) or 'none'}"
-    return f"{name}: no such file, and no shipped {kind} of that name{hint}"
-
-
 def find_config(config: str) -> Path:
     """The file that ``config`` means: a path, or else the name of a shipped configuration.
 
     Raises ConfigError, with a suggestion, if it is neither.
     """
-    path = expanded(config)
-    if path.exists() and not path.is_dir():  # also a pipe
+    return find_file("config", "configuration", config)
+
+
+def find_file(folder: str, kind: str, name: str, option: str = "") -> Path:
+    """The file of a path, or else of the name of a shipped file.
+
+    Args:
+        folder: the folder of the shipped files: ``config`` or ``runners``.
+        kind: the word for them in messages.
+        name: the name as it was given.
+        option: begins messages.
+
+    Raises ConfigError, with a suggestion, if it is neither.
+    """
+    path = expanded(name)
+    try:
+        is_there, is_folder = path.exists(), path.is_dir()
+    except OSError:  # such as for a name that is too long
+        is_there = is_folder = False
+    if is_there and not is_folder:  # also a pipe
         return path
-    shipped = find_shipped("config", config)
+    shipped = find_shipped(folder, name)
     if shipped is not None:
         return shipped
-    if path.is_dir():
-        raise ConfigError(f"{shown(path)}: a folder, not a configuration file")
-    beside = map(shown, path.parent.glob("*.yaml"))
-    raise ConfigError(not_found("config", "configuration", config, beside))
+    if is_folder:
+        raise ConfigError(f"{option}{shown(path)}: a folder, not a {kind} file")
+    known = [each for each in shipped_files(folder) if "/_" not in f"/{each}"]
+    hint = did_you_mean(name, [*known, *map(shown, path.parent.glob("*.yaml"))])
+    if not hint:
+        hint = f"; shipped: {', '.join(known) or 'none'}"
+    raise ConfigError(f"{option}{name}: no such file, and no shipped {kind} of that name{hint}")

@@ -16,7 +16,7 @@ from .read import read_yaml
 from .tree import finalize
 from .validate import Count, Natural, checked
 
-Observation = tuple[float, float]  # batch size, MiB
+Observation = tuple[int, float]  # batch size, MiB
 
 _AMOUNT = re.compile(r"(\d{1,15}(?:\.\d*)?)\s*((?:([kmgt])(i?))?[bo])?", re.IGNORECASE)
 
@@ -129,16 +129,13 @@ def largest_batch(observed: Sequence[Observation], capacity_mib: float) -> int |
     return largest if largest >= 1 else None
 
 
-_BatchSize = Annotated[int, Meta(ge=1, le=10**18)]
-
-
 _Model = Annotated[
-    dict[_BatchSize, Memory], Meta(description="a mapping of batch sizes to their memory")
+    dict[Count, Memory], Meta(description="a mapping of batch sizes to their memory")
 ]
 
 
 class _Observation(Struct):
-    batch_size: _BatchSize
+    batch_size: Count
     memory: Memory
 
 
@@ -155,6 +152,6 @@ def read_scaling(path: Path) -> dict[str, Sequence[Observation]]:
     observed: dict[str, Sequence[Observation]] = {}
     for name, node in finalize(read_yaml(path)).without("version").entries.items():
         stated: _Scaling = checked(_Scaling, name, node)
-        found = [(float(each.batch_size), each.memory) for each in stated.observations]
-        observed[name] = found or [(float(size), mib) for size, mib in stated.model.items()]
+        found = [(each.batch_size, each.memory) for each in stated.observations]
+        observed[name] = found or list(stated.model.items())
     return observed

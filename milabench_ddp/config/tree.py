@@ -126,14 +126,12 @@ Location = tuple[str | int, ...]  # the keys and indices that lead to a value
 def finalize(node: Tree) -> Tree:
     """Drop deleted values, and turn appended items into lists: no older layer follows."""
     if isinstance(node, MappingNode):
-        entries = {}
-        for key, value in node.entries.items():
-            if not isinstance(value, DeleteNode):
-                entries[key] = finalize(value)
-        return replace(node, entries=entries, replaces=False)
+        entries = node.entries.items()
+        kept = {key: finalize(part) for key, part in entries if not isinstance(part, DeleteNode)}
+        return replace(node, entries=kept, replaces=False)
     if isinstance(node, ListNode):
-        kept = [finalize(item) for item in node.items if not isinstance(item, DeleteNode)]
-        return replace(node, items=tuple(kept), appends=False, replaces=False)
+        items = [finalize(item) for item in node.items if not isinstance(item, DeleteNode)]
+        return replace(node, items=tuple(items), appends=False, replaces=False)
     return node
 
 
@@ -203,14 +201,13 @@ def map_scalars(
         case ScalarNode():
             return change(node, location)
         case ListNode():
-            items = []
-            for index, item in enumerate(node.items):
-                items.append(map_scalars(item, change, (*location, index)))
+            parts = enumerate(node.items)
+            items = [map_scalars(part, change, (*location, at)) for at, part in parts]
             return replace(node, items=tuple(items))
         case MappingNode():
             entries = {}
-            for key, value in node.entries.items():
-                entries[key] = map_scalars(value, change, (*location, key))
+            for key, part in node.entries.items():
+                entries[key] = map_scalars(part, change, (*location, key))
             return replace(node, entries=entries)
         case DeleteNode():
             return node

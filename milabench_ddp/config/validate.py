@@ -65,16 +65,14 @@ def checked(kind: Any, key: str, node: TreeNode) -> Any:
     Raises ConfigError for an unknown key or a wrong value, IncompleteError for a missing one.
     """
     try:
-        return convert(to_plain(node, nulls=False), kind, dec_hook=_custom, str_keys=True)
+        return convert(
+            to_plain(node, nulls=False), kind, dec_hook=lambda own, value: own(value), str_keys=True
+        )
     except ValidationError as error:
         if type(None) in get_args(kind):
             kind = get_args(kind)[0]
         _check_parts(kind, key, node)
         raise _explained(str(error), kind, key, node) from None
-
-
-def _custom(kind: Callable[[Any], Any], value: Any) -> Any:
-    return kind(value)
 
 
 def _check_parts(kind: Any, key: str, node: TreeNode) -> None:
@@ -94,12 +92,10 @@ def _check_parts(kind: Any, key: str, node: TreeNode) -> None:
 
 def _check_fields(kind: type[Struct], key: str, node: MappingNode) -> None:
     known = {field.name: field for field in fields(kind)}
-    if kind.__struct_config__.forbid_unknown_fields:
-        check_keys(known, node)
-    for name, part in node.entries.items():
-        if name in known and not is_null(part):
-            checked(known[name].type, f"{key}.{name}", part)
-    stated = to_plain(node, nulls=False)
+    if not kind.__struct_config__.forbid_unknown_fields:
+        node = node.without(*node.entries.keys() - known)
+    checks = {name: typed(field.type) for name, field in known.items()}
+    stated = check_entries(checks, node, f"{key}.")
     for name, field in known.items():
         if field.required and name not in stated:
             raise IncompleteError(f"`{key}` in {node.origin} has no `{name}`")
@@ -138,16 +134,18 @@ def check_keys(known: Iterable[str], mapping: MappingNode) -> None:
             raise unknown("key", key, node.origin, known)
 
 
-def check_entries(checks: Mapping[str, Check], mapping: MappingNode) -> dict[str, Any]:
+def check_entries(
+    checks: Mapping[str, Check], mapping: MappingNode, prefix: str = ""
+) -> dict[str, Any]:
     """The checked values of a final mapping, by key, without those that are null.
 
-    Raises ConfigError for an unknown key or a wrong value.
+    Raises ConfigError for an unknown key or a wrong value; ``prefix`` begins keys in its message.
     """
     check_keys(checks, mapping)
     values = {}
     for name, node in mapping.entries.items():
         if not is_null(node):
-            values[name] = checks[name](name, node)
+            values[name] = checks[name](f"{prefix}{name}", node)
     return values
 
 

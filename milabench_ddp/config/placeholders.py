@@ -6,6 +6,7 @@ the interpolation; every other brace (``{}``, a lone one, JSON) stays as it is.
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -94,17 +95,14 @@ def fill_all(entries: Entries, facts: MachineFacts, options: SizingOptions) -> E
     machine = _machine_values(facts, options)
     filled = {}
     for name, entry in entries.items():
-        values = {**machine, **_own_values(name, entry, facts)}
+        values = {**machine, **_own_values(name, entry, facts.base)}
         filler = Filler(name, values, options.cpu.auto, sizer)
-        changes = {}
-        for key in _FILLED:
-            if key in entry.entries:
-                changes[key] = filler.fill(entry.entries[key])
-        filled[name] = entry.with_entries(changes)
+        stated = [key for key in _FILLED if key in entry.entries]
+        filled[name] = entry.with_entries({key: filler.fill(entry.entries[key]) for key in stated})
     return filled
 
 
-def _machine_values(facts: MachineFacts, options: SizingOptions) -> Values:
+def _machine_values(facts: MachineFacts, options: SizingOptions) -> Mapping[str, Scalar]:
     base = facts.base
     return {
         "arch": facts.arch,
@@ -122,14 +120,14 @@ def _machine_values(facts: MachineFacts, options: SizingOptions) -> Values:
     }
 
 
-def _own_values(name: str, entry: MappingNode, facts: MachineFacts) -> Values:
+def _own_values(name: str, entry: MappingNode, base: Path) -> Mapping[str, Scalar]:
     program = program_of(entry)
+    folder = str(program.parent) if program else "{milabench_code}"
     return {
-        "milabench_code": entry.text("definition")
-        or (str(program.parent) if program else "{milabench_code}"),
-        "milabench_extra": str(facts.base / "extra" / entry.text("group")),
+        "milabench_code": entry.text("definition") or folder,
+        "milabench_extra": str(base / "extra" / entry.text("group")),
         "milabench_name": name,
-        "milabench_venv": str(facts.base / "venv" / entry.text("install_group")),
+        "milabench_venv": str(base / "venv" / entry.text("install_group")),
     }
 
 

@@ -1,12 +1,12 @@
 """What a benchmark gets beside its own keys: its preset, and the defaults of keys."""
 
 from msgspec import Struct
-from msgspec.structs import fields, replace
+from msgspec.structs import replace
 
 from ..errors import SelectionError, did_you_mean
 from .conditions import MachineFacts
 from .merge import merge_benchmark
-from .schema import Keys
+from .schema import DEFAULTS
 from .tree import DEFAULT, Entries, ListNode, MappingNode, ScalarNode, is_null, text_of
 
 STANDARD = ("small", "full")
@@ -54,12 +54,11 @@ def with_defaults(name: str, entry: MappingNode, arch: str) -> MappingNode:
     """
     stated = {key: node for key, node in entry.entries.items() if not is_null(node)}
     group = text_of(stated.get("group")) or name
-    for declared in fields(Keys):
-        default = declared.default
-        if isinstance(default, str):
-            default = default.format(name=name, group=group, arch=arch)
-        if default is not None and declared.name not in stated:
-            stated[declared.name] = ScalarNode(default, DEFAULT)
+    for key, default in DEFAULTS.items():
+        if key not in stated:
+            if isinstance(default, str):
+                default = default.format(name=name, group=group, arch=arch)
+            stated[key] = ScalarNode(default, DEFAULT)
     tags = {text_of(tag): tag for tag in reversed(entry.items("tags"))}
     if tags and None not in tags:  # else, the check of the key has the better message
         items = tuple(tags[tag] for tag in sorted(tags, key=str))

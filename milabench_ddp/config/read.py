@@ -3,7 +3,7 @@
 import errno
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -36,17 +36,8 @@ _PREFIX = "tag:yaml.org,2002:"
 # A date in a command line stays as it was written; so do `=` and `<<`.
 _TEXTS = {f"{_PREFIX}{kind}" for kind in ("str", "timestamp", "value", "merge")}
 _TAGS = {"!delete", "!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq"}
-_COLLECTIONS: Mapping[type[yaml.Node], str] = {
-    yaml.MappingNode: f"{_PREFIX}map",
-    yaml.SequenceNode: f"{_PREFIX}seq",
-}
-_SAFE = yaml.constructor.SafeConstructor()
-_CONSTRUCT: Mapping[str, Callable[[yaml.ScalarNode], Scalar]] = {
-    f"{_PREFIX}bool": _SAFE.construct_yaml_bool,
-    f"{_PREFIX}float": _SAFE.construct_yaml_float,
-    f"{_PREFIX}int": _SAFE.construct_yaml_int,
-    f"{_PREFIX}null": _SAFE.construct_yaml_null,
-}
+_VALUES = {f"{_PREFIX}{kind}" for kind in ("bool", "float", "int", "null")}
+_SAFE: Any = yaml.constructor.SafeConstructor()
 TOO_DEEP = f"more than {limits.DEPTH} nested lists and mappings: flatten them"
 
 
@@ -227,7 +218,8 @@ class _Reader:
             return DeleteNode(origin)
         if isinstance(node, yaml.ScalarNode):
             return ScalarNode(self.scalar(node), origin)
-        if node.tag != _COLLECTIONS[type(node)]:
+        kind = "map" if isinstance(node, yaml.MappingNode) else "seq"
+        if node.tag != f"{_PREFIX}{kind}":
             raise self.unknown_tag(node)
         if node in self.open:
             raise ConfigError(f"{self.origin_of(node)}: an alias that contains itself")
@@ -255,11 +247,13 @@ class _Reader:
             raise ConfigError(f"{where}: a text that holds a null character")
         if node.tag in _TEXTS:
             return text
-        if node.tag not in _CONSTRUCT:
+        if node.tag not in _VALUES:
             raise self.unknown_tag(node)
         is_long = len(text) > limits.NUMBER
         try:
-            value = None if is_long else _CONSTRUCT[node.tag](node)
+            value: Scalar = None
+            if not is_long:
+                value = _SAFE.yaml_constructors[node.tag](_SAFE, node)
         except (ValueError, LookupError, OverflowError):
             kind = node.tag.removeprefix(_PREFIX)
             raise ConfigError(f"{where}: `{text}` is not of type {kind}") from None

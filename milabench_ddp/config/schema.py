@@ -234,6 +234,7 @@ _OWN_CHECKS: Mapping[str, Check] = {"argv": command_line, "env": environment, "p
 KEYS: Mapping[str, Check] = {
     key.name: _OWN_CHECKS.get(key.name) or typed(key.type) for key in fields(Keys)
 }
+DEFAULTS = {key.name: key.default for key in fields(Keys) if key.default is not None}
 # What a preset may state: presets change the size of the work only.
 _PRESET_KEYS = {
     *("argv", "because", "enabled", "env", "max_duration", "max_output", "num_machines"),

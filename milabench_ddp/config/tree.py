@@ -1,7 +1,7 @@
 """A YAML document as a tree in which every value knows the file and line that stated it."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -183,14 +183,15 @@ def from_plain(value: Any, origin: Origin) -> TreeNode:
 
 def walk(node: TreeNode) -> Iterator[TreeNode]:
     """A value and all that are in it, in order."""
-    yield node
-    parts: Iterable[TreeNode] = ()
-    if isinstance(node, ListNode):
-        parts = node.items
-    elif isinstance(node, MappingNode):
-        parts = node.entries.values()
-    for part in parts:
-        yield from walk(part)
+    left = [node]
+    while left:
+        part = left.pop()
+        yield part
+        match part:
+            case ListNode(items):
+                left += reversed(items)
+            case MappingNode(entries):
+                left += reversed(tuple(entries.values()))
 
 
 def map_scalars(

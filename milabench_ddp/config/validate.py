@@ -49,7 +49,9 @@ class IncompleteError(ConfigError):
 
 
 def typed(kind: Any) -> Check:
-    """The check of a type."""
+    """The check of a type; no value is None, since such a key counts as not stated."""
+    if type(None) in get_args(kind):
+        kind = get_args(kind)[0]
     return lambda key, node: checked(kind, key, node)
 
 
@@ -69,8 +71,6 @@ def checked(kind: Any, key: str, node: TreeNode) -> Any:
             to_plain(node, nulls=False), kind, dec_hook=lambda own, value: own(value), str_keys=True
         )
     except ValidationError as error:
-        if type(None) in get_args(kind):
-            kind = get_args(kind)[0]
         _check_parts(kind, key, node)
         raise _explained(str(error), kind, key, node) from None
 
@@ -109,7 +109,7 @@ def _explained(said: str, kind: Any, key: str, node: TreeNode) -> ConfigError:
     for meta in getattr(kind, "__metadata__", ()):
         if meta.description:
             return wrong(key, node, meta.description)
-    said = said.removeprefix("Expected ").partition(", got")[0].replace(" | null", "")
+    said = said.removeprefix("Expected ").partition(", got")[0]
     for theirs, ours in _NAMES.items():
         said = said.replace(theirs, ours)
     return wrong(key, node, said)

@@ -4,8 +4,8 @@ import os
 import sys
 
 from ..errors import ConfigError
-from .tree import ListNode, MappingNode, ScalarNode, TreeNode, is_null, scalar_text, value_of
-from .validate import Single, as_mapping, checked, wrong
+from .tree import ListNode, MappingNode, ScalarNode, TreeNode, is_null, scalar_text
+from .validate import as_mapping, wrong
 
 LONGEST_WORD = 2**17 - 1  # bytes of an argument on Linux (MAX_ARG_STRLEN)
 
@@ -16,7 +16,7 @@ def environment(key: str, node: TreeNode) -> dict[str, str]:
     for name, value in as_mapping(key, node, "a mapping of variables").entries.items():
         if not name or "=" in name or "\0" in name:
             raise ConfigError(f"`{name}` in {value.origin} cannot name an environment variable")
-        word = _word(f"{key}.{name}", value)
+        word = process_word(f"{key}.{name}", value)
         if not is_null(value):
             variables[name] = word
     return variables
@@ -33,7 +33,7 @@ def command_line(key: str, node: TreeNode) -> tuple[str, ...]:
         case ScalarNode(value=None):
             return ()
         case ListNode():
-            return tuple(_word(key, item) for item in node.items if not is_null(item))
+            return tuple(process_word(key, item) for item in node.items if not is_null(item))
         case MappingNode():
             return _options(node)
         case _:
@@ -55,20 +55,17 @@ def _options(options: MappingNode) -> tuple[str, ...]:
             case ScalarNode(value=False):
                 raise ConfigError(f"`{key}: false` in {node.origin}: use null to drop an option")
             case ListNode():
-                words += [key, ",".join(_word(key, item) for item in node.items)]
+                words += [key, ",".join(process_word(key, item) for item in node.items)]
             case _:
-                words += [key, _word(key, node)]
+                words += [key, process_word(key, node)]
     return (*front, *words)
 
 
-def _word(key: str, node: TreeNode) -> str:
-    text = scalar_text(checked(Single, key, node))
-    return process_word(key, ScalarNode(text, node.origin))
-
-
 def process_word(key: str, node: TreeNode) -> str:
-    """A text that a process can be given; raises ConfigError for one that it cannot."""
-    word = str(value_of(node))
+    """A single value as a text that a process can be given; raises ConfigError if it cannot."""
+    if not isinstance(node, ScalarNode):
+        raise wrong(key, node, "a single value")
+    word = scalar_text(node.value)
     if "\0" in word:
         raise ConfigError(f"`{key}` in {node.origin} holds a null character")
     try:

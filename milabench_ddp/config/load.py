@@ -22,8 +22,7 @@ from .schema import KEYS, Benchmark, FakeImageNet, SkippedBenchmark, Suite, chec
 from .select import Selection, parse_selection, skipped_benchmark
 from .shipped import find_config
 from .sizing import SizingOptions
-from .tree import Entries, MappingNode, finalize, is_null, shown, to_plain
-from .validate import checked
+from .tree import Entries, MappingNode, finalize, shown, to_plain
 
 if TYPE_CHECKING:  # few commands are given a system file
     from .system import System
@@ -168,8 +167,8 @@ def _build(name: str, result: PresetResult) -> Benchmark:
             "add `plan: {method: per_gpu}` or `plan: {method: njobs, n: 1}`"
         )
     record = to_plain(entry)
-    checked = check_values(entry)
-    values: dict[str, Any] = {key: checked[key] for key in _FIELDS & checked.keys()}
+    stated = check_values(entry)
+    values: dict[str, Any] = {key: stated[key] for key in _FIELDS & stated.keys()}
     values |= {"program": program, "module": module_of(entry), "voir": None, "voirfile": None}
     if "instrument" in record:
         if values["module"]:
@@ -178,23 +177,23 @@ def _build(name: str, result: PresetResult) -> Benchmark:
         voirfile = program.with_name("voirfile.py")
         values["voir"] = record.get("voir", {}).get("options") or {}
         values["voirfile"] = voirfile if voirfile.is_file() else None
-    data = _fake_imagenet(name, entry)
-    return Benchmark(name=name, preset=result.preset, record=record, data=data, **values)
+    if "prepare" in stated:
+        place = f"of `{name}` in {entry.entries['prepare'].origin}"
+        values["data"] = _with_counts(stated["prepare"].fake_imagenet, place)
+    return Benchmark(name=name, preset=result.preset, record=record, **values)
 
 
-def _fake_imagenet(name: str, entry: MappingNode) -> FakeImageNet | None:
-    stated = entry.mapping("prepare").get("fake_imagenet")
-    if stated is None or is_null(stated):
+def _with_counts(data: FakeImageNet | None, place: str) -> FakeImageNet | None:
+    """The images with the numbers that were not stated, as ImageNet has them."""
+    if data is None:
         return None
-    given: FakeImageNet = checked(FakeImageNet, "prepare.fake_imagenet", stated)
-    classes = given.classes or min(1000, given.images)
+    classes = data.classes or min(1000, data.images)
     # ImageNet has 1,281,167 images to train with and 50,000 to validate with: 1 in 25.
-    val_images = given.val_images or max(classes, given.images // 25)
-    data = replace(given, classes=classes, val_images=val_images)
-    for key, count in (("images", data.images), ("val_images", data.val_images)):
-        if count < data.classes:
+    val_images = data.val_images or max(classes, data.images // 25)
+    for key, count in (("images", data.images), ("val_images", val_images)):
+        if count < classes:
             raise ConfigError(
-                f"`prepare.fake_imagenet.{key}` of `{name}` in {stated.origin}: {count} "
-                f"images cannot fill {data.classes} classes, which need one each"
+                f"`prepare.fake_imagenet.{key}` {place}: {count} images cannot fill {classes} "
+                "classes, which need one each"
             )
-    return data
+    return replace(data, classes=classes, val_images=val_images)

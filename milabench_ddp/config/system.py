@@ -2,21 +2,36 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
 from ..errors import ConfigError
+from ..machine.backends import BACKENDS
 from .merge import without_multirun
 from .read import read_yaml
 from .sizing import Memory, SizingOptions
 from .tree import Location, Origin, ScalarNode, expanded, finalize, map_scalars, shown
 from .validate import Count, NotNegative, Text, as_mapping, check_keys, checked
 
+if TYPE_CHECKING:
+    _Arch = str
+else:
+    _Arch = Literal[tuple(BACKENDS)]
+
 # Words that no program takes for an option.
-_Name = Annotated[str, Meta(pattern=r"\A\w[\w.:-]*\Z")]
-_Host = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9:_][A-Za-z0-9.:%_-]*\Z")]
-_User = Annotated[str, Meta(pattern=r"\A\w[\w.@+\\-]*\Z")]
+_Name = Annotated[
+    str,
+    Meta(pattern=r"\A\w[\w.:-]*\Z", description="a name of letters, digits and any of `_ . : -`"),
+]
+_Host = Annotated[
+    str,
+    Meta(
+        pattern=r"\A[A-Za-z0-9:_][A-Za-z0-9.:%_-]*\Z",
+        description="an address or the name of a host",
+    ),
+]
+_User = Annotated[str, Meta(pattern=r"\A\w[\w.@+\\-]*\Z", description="the name of a user")]
 
 
 class SystemNode(Struct, frozen=True):
@@ -54,7 +69,7 @@ class _Gpu(Struct, forbid_unknown_fields=True):
 
 
 class _System(Struct, forbid_unknown_fields=True):
-    arch: Literal["cuda", "rocm", "hpu", "xpu", "cpu"] | None = None
+    arch: _Arch | None = None
     docker: Any = None
     docker_image: Text = ""
     gpu: _Gpu = field(default_factory=_Gpu)

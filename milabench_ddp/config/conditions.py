@@ -93,11 +93,10 @@ def _terms(facts: MachineFacts) -> dict[str, Scalar]:
     }
 
 
-class _Evaluator:
-    def __init__(self, terms: Mapping[str, Scalar], where: str) -> None:
-        self.terms = terms
-        self.where = where
-        self.used: dict[str, Scalar] = {}
+class _Evaluator(Struct):
+    terms: Mapping[str, Scalar]
+    where: str
+    used: dict[str, Scalar] = {}
 
     def truth(self, node: ast.expr) -> bool:
         value = self.value(node)

@@ -183,17 +183,14 @@ class _Loader(_YamlLoader):  # type: ignore[misc]
         self.depth -= 1
 
 
-class _Reader:
+class _Reader(Struct):
     """Turns the nodes of the YAML library into a `TreeNode`."""
 
-    def __init__(
-        self, source: str, line: int | None, warn: Warn | None, budget: SizeBudget
-    ) -> None:
-        self.source = source
-        self.line = line
-        self.warn = warn
-        self.budget = budget
-        self.open: list[yaml.Node] = []  # the collections that are being read, against alias loops
+    source: str
+    line: int | None
+    warn: Warn | None
+    budget: SizeBudget
+    open: list[yaml.Node] = []  # the collections that are being read, against alias loops
 
     def origin(self, line: int) -> Origin:
         """The origin at a line of the library, which counts from 0."""

@@ -1,7 +1,7 @@
 """Every key that a benchmark may have, and the records that a configuration resolves to.
 
 A key is declared once, in `Keys`. One that the program reads is also a field of `Benchmark`, of the
-same name; `build_benchmark` fills it. The others are read by milabench, or kept for the record.
+same name; ``load`` fills it. The others are read by milabench, or kept for the record.
 """
 
 import re

@@ -20,11 +20,8 @@ def shipped_root() -> Path:
 def shipped_files(folder: str) -> dict[str, Path]:
     """The YAML files of ``config`` or ``runners`` that are shipped, by their names, in order."""
     top = shipped_root() / folder
-    files = {}
-    for file in sorted(top.rglob("*.yaml")):
-        name = file.relative_to(top).with_suffix("")
-        files[str(name)] = file
-    return files
+    files = sorted(top.rglob("*.yaml"))
+    return {str(file.relative_to(top).with_suffix("")): file for file in files}
 
 
 def find_shipped(folder: str, name: str) -> Path | None:

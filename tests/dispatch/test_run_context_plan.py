@@ -22,7 +22,9 @@ texts = st.text(st.characters(blacklist_categories=("Cs",)), max_size=8)
 paths = texts.map(lambda text: Path("/", text.replace("\0", "")))
 maps = st.dictionaries(texts, texts, max_size=3)
 leaves = st.none() | st.booleans() | st.integers() | texts
-counts = st.integers(0, 2**40)
+# What the configuration is checked for is checked again when a plan is read.
+sizes = st.integers(8, 2**14)
+words = st.from_regex(r"\A[a-z0-9][a-z0-9.-]{0,9}\Z")
 lines = st.lists(texts, max_size=3).map(tuple)
 benchmarks = st.builds(
     Benchmark,
@@ -45,22 +47,22 @@ benchmarks = st.builds(
     voir=st.none() | st.dictionaries(texts, leaves, max_size=3),
     voirfile=st.none() | paths,
     record=st.dictionaries(texts, leaves | st.lists(leaves, max_size=2), max_size=3),
-    data=st.none() | st.builds(FakeImageNet, counts, counts, counts, counts, counts, texts),
+    data=st.none() | st.builds(FakeImageNet, sizes, sizes, sizes, sizes, sizes, words),
     scaling=st.sampled_from(["weak", "strong"]),
 )
 sites = st.builds(Site, texts, maps, paths, st.sampled_from(["torchrun", "tasks"]))
 profiles = st.builds(
     RunnerProfile,
     kind=st.sampled_from(["local", "slurm", "ssh"]),
-    nodes=st.none() | counts,
-    timeout=counts,
+    nodes=st.none() | sizes,
+    timeout=sizes,
     partition=st.none() | texts,
     options=maps,
     setup=lines,
     environment=maps,
     exclusive=st.booleans(),
 )
-hosts = st.builds(SystemNode, texts, texts, st.none() | texts, st.booleans(), counts)
+hosts = st.builds(SystemNode, words, words, st.none() | words, st.booleans(), sizes)
 plans = st.builds(
     RunPlan,
     benchmarks=st.lists(benchmarks, max_size=3).map(tuple),

@@ -289,10 +289,9 @@ class _Reader(Struct):
         """The entries that ``<<: *anchor`` adds; in a list of anchors, the first one wins."""
         origin = self.origin_of(value)
         found = self.node(value, origin)
-        mappings = found.items if isinstance(found, ListNode) else (found,)
         entries: dict[str, TreeNode] = {}
-        for mapping in mappings:
+        for mapping in reversed(found.items if isinstance(found, ListNode) else (found,)):
             if not isinstance(mapping, MappingNode):
                 raise ConfigError(f"{origin}: `<<` takes mappings")
-            entries = {**mapping.entries, **entries}
+            entries |= mapping.entries
         return entries

@@ -4,7 +4,6 @@ Each setting is declared once: its default, its check, its help text, its flag o
 and its names in sbatch and submitit.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -13,21 +12,19 @@ from typing import Any, Literal, TypeVar, get_args
 from ..errors import ConfigError
 from ..visible import in_line
 from .shipped import find_file
-from .tree import Origin, ScalarNode, TreeNode, scalar_text, shown
+from .tree import Origin, ScalarNode, TreeNode, shown
 from .validate import (
     Check,
     Count,
     Natural,
-    Single,
     Text,
     Texts,
-    as_mapping,
     check_entries,
     checked,
     typed,
     wrong,
 )
-from .words import process_word
+from .words import named_words, process_word
 
 T = TypeVar("T")
 
@@ -43,26 +40,10 @@ def _one_line(key: str, node: TreeNode) -> str:
     return text
 
 
-def _named(pattern: str, what: str, check: Check) -> Check:
-    """A mapping of names to single values, which become texts that pass a check."""
-
-    def check_all(key: str, node: TreeNode) -> dict[str, str]:
-        values = {}
-        for name, value in as_mapping(key, node).entries.items():
-            if not re.fullmatch(pattern, name):
-                raise ConfigError(f"`{name}` in {value.origin} cannot name {what}")
-            place = f"{key}.{name}"
-            text = scalar_text(checked(Single, place, value))
-            values[name] = check(place, ScalarNode(text, value.origin))
-        return values
-
-    return check_all
-
-
 # As `export` takes it; other names would end its word, or begin another.
-_environment = _named(r"[A-Za-z_][A-Za-z0-9_]*", "a variable of a shell", process_word)
+_environment = named_words(r"[A-Za-z_][A-Za-z0-9_]*", "a variable of a shell")
 # Lines of an sbatch script: after a line end would come a command.
-_options = _named(r"[A-Za-z][A-Za-z0-9_-]*", "an option of sbatch", _one_line)
+_options = named_words(r"[A-Za-z][A-Za-z0-9_-]*", "an option of sbatch", _one_line)
 
 
 def _commands(key: str, node: TreeNode) -> tuple[str, ...]:

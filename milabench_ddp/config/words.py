@@ -1,25 +1,14 @@
 """The words that a process gets: the arguments of a command line, and its variables."""
 
 import os
+import re
 import sys
 
 from ..errors import ConfigError
 from .tree import ListNode, MappingNode, ScalarNode, TreeNode, is_null, scalar_text
-from .validate import as_mapping, wrong
+from .validate import Check, Single, as_mapping, checked, wrong
 
 LONGEST_WORD = 2**17 - 1  # bytes of an argument on Linux (MAX_ARG_STRLEN)
-
-
-def environment(key: str, node: TreeNode) -> dict[str, str]:
-    """A mapping of variables to their values as text; a variable that is null is left out."""
-    variables = {}
-    for name, value in as_mapping(key, node, "a mapping of variables").entries.items():
-        if not name or "=" in name or "\0" in name:
-            raise ConfigError(f"`{name}` in {value.origin} cannot name an environment variable")
-        word = process_word(f"{key}.{name}", value)
-        if not is_null(value):
-            variables[name] = word
-    return variables
 
 
 def command_line(key: str, node: TreeNode) -> tuple[str, ...]:
@@ -81,3 +70,28 @@ def process_word(key: str, node: TreeNode) -> str:
             "program takes as an argument or a variable: give it a file"
         )
     return word
+
+
+def named_words(pattern: str, what: str, check: Check = process_word) -> Check:
+    """A mapping of names to single values, as texts; a name whose value is null is left out.
+
+    Args:
+        pattern: what a name is made of.
+        what: what it names, for messages.
+        check: the check of each text.
+    """
+
+    def check_all(key: str, node: TreeNode) -> dict[str, str]:
+        values = {}
+        for name, value in as_mapping(key, node).entries.items():
+            if not re.fullmatch(pattern, name):
+                raise ConfigError(f"`{name}` in {value.origin} cannot name {what}")
+            if not is_null(value):
+                text = scalar_text(checked(Single, f"{key}.{name}", value))
+                values[name] = check(f"{key}.{name}", ScalarNode(text, value.origin))
+        return values
+
+    return check_all
+
+
+environment = named_words(r"[^=\0]+", "an environment variable")

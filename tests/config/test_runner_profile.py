@@ -68,6 +68,12 @@ def test_every_key(here: Path) -> None:
     )
 
 
+def test_null_is_not_said(here: Path) -> None:
+    path = write("r.yaml", "kind: slurm\nenvironment: {A: ~, B: 1}\noptions: {comment: ~}")
+    profile = read_profile(path)
+    assert (profile.environment, profile.options) == ({"B": "1"}, {})
+
+
 def test_a_profile_survives_json(here: Path) -> None:
     profile = read_profile(write("r.yaml", FULL))
     assert decode(encode(profile), RunnerProfile) == profile

@@ -115,7 +115,7 @@ BAD = [
     ("enabled", "no", "wrong value for `enabled` in (default): "
                       "expected true or false, got the text `no`"),
     ("env", ["A"], "wrong value for `env` in (default): "
-                   "expected a mapping of variables, got a list"),
+                   "expected a mapping, got a list"),
     ("env", {"A": [1]}, "wrong value for `env.A` in (default): "
                         "expected a single value, got a list"),
     ("env", {"A=B": 1}, "`A=B` in (default) cannot name an environment variable"),

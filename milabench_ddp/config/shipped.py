@@ -49,16 +49,12 @@ def find_file(folder: str, kind: str, name: str, option: str = "") -> Path:
     Raises ConfigError, with a suggestion, if it is neither.
     """
     path = expanded(name)
-    try:
-        is_there, is_folder = path.exists(), path.is_dir()
-    except OSError:  # such as for a name that is too long
-        is_there = is_folder = False
-    if is_there and not is_folder:  # also a pipe
+    if path.exists() and not path.is_dir():  # also a pipe
         return path
     shipped = find_shipped(folder, name)
     if shipped is not None:
         return shipped
-    if is_folder:
+    if path.is_dir():
         raise ConfigError(f"{option}{shown(path)}: a folder, not a {kind} file")
     known = [each for each in shipped_files(folder) if "/_" not in f"/{each}"]
     hint = did_you_mean(name, [*known, *map(shown, path.parent.glob("*.yaml"))])

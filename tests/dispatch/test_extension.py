@@ -34,7 +34,7 @@ def test_a_runner_is_a_file_and_two_lines(package_copy: PackageCopy) -> None:
     boxed = '    "boxed": ("boxed", "BoxedRunner"),'
     package_copy.add_line(runners, '"local": ("local", "LocalRunner"),', boxed)
     kinds = "milabench_ddp/config/runner_profile.py"
-    package_copy.replace(kinds, 'KINDS = ("local", ', 'KINDS = ("boxed", "local", ')
+    package_copy.replace(kinds, 'Kind = Literal["local", ', 'Kind = Literal["boxed", "local", ')
     assert len(package_copy.touched) == 3
     package_copy.write("boxed.yaml", "kind: boxed\n")
     package_copy.write("p.py", GOOD + "\nprint('box', os.environ['BOX'])\n")

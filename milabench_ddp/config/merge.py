@@ -62,9 +62,15 @@ def merge_benchmark(old: MappingNode, new: MappingNode) -> MappingNode:
     return _merge_mappings(old, new, _merge_key)
 
 
-def _merge_key(key: str, old: TreeNode | None, new: TreeNode) -> TreeNode:
-    if key == "job" and isinstance(old, MappingNode) and isinstance(new, MappingNode):
+def _merge_entry(old: TreeNode | None, new: TreeNode) -> TreeNode:
+    if isinstance(old, MappingNode) and isinstance(new, MappingNode):
         return merge_benchmark(old, new)
+    return merge(old, new)
+
+
+def _merge_key(key: str, old: TreeNode | None, new: TreeNode) -> TreeNode:
+    if key == "job":
+        return _merge_entry(old, new)
     if key == "tags" and old is not None and isinstance(new, ListNode) and not new.replaces:
         return _append(old, new)
     return merge(old, new)
@@ -72,7 +78,7 @@ def _merge_key(key: str, old: TreeNode | None, new: TreeNode) -> TreeNode:
 
 def merge_suites(old: MappingNode, new: MappingNode) -> MappingNode:
     """Merge one file's benchmarks into those of older files."""
-    return _merge_mappings(old, new, lambda _, older, newer: _merge_key("job", older, newer))
+    return _merge_mappings(old, new, lambda _, older, newer: _merge_entry(older, newer))
 
 
 def _merge_mappings(

@@ -96,9 +96,11 @@ def fill_all(entries: Entries, facts: MachineFacts, options: SizingOptions) -> E
     filled = {}
     for name, entry in entries.items():
         values = {**machine, **_own_values(name, entry, facts.base)}
-        filler = Filler(name, values, options.cpu.auto, sizer)
+        resolver = PlaceholderResolver(name, values, options.cpu.auto, sizer)
         stated = [key for key in _FILLED if key in entry.entries]
-        filled[name] = entry.with_entries({key: filler.fill(entry.entries[key]) for key in stated})
+        filled[name] = entry.with_entries(
+            {key: resolver.fill(entry.entries[key]) for key in stated}
+        )
     return filled
 
 
@@ -131,7 +133,7 @@ def _own_values(name: str, entry: MappingNode, base: Path) -> Mapping[str, Scala
     }
 
 
-class Filler(Struct, frozen=True):
+class PlaceholderResolver(Struct, frozen=True):
     """Fills in the placeholders, ``auto()`` and ``auto_batch()`` of one benchmark."""
 
     name: str

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from milabench_ddp.config.placeholders import Filler, fill, only_name
+from milabench_ddp.config.placeholders import PlaceholderResolver, fill, only_name
 from milabench_ddp.config.shipped import shipped_root
 from milabench_ddp.config.sizing import BatchSizing, CpuSizing, Sizer, SizingOptions
 from milabench_ddp.config.system import System
@@ -17,12 +17,14 @@ from tests.support.configuration import facts, only, resolved
 VALUES = {"arch": "cuda", "n_worker": 8, "dir": "/a (b), c"}
 
 
-def filler(*, auto: bool = False, batch_size: int | None = None) -> Filler:
-    return Filler("b", VALUES, auto, Sizer(BatchSizing(batch_size=batch_size), facts()))
+def resolver(*, auto: bool = False, batch_size: int | None = None) -> PlaceholderResolver:
+    return PlaceholderResolver(
+        "b", VALUES, auto, Sizer(BatchSizing(batch_size=batch_size), facts())
+    )
 
 
 def filled(value: object, **options: Any) -> object:
-    return to_plain(filler(**options).fill(from_plain(value, DEFAULT)))
+    return to_plain(resolver(**options).fill(from_plain(value, DEFAULT)))
 
 
 @pytest.mark.parametrize(
@@ -102,7 +104,7 @@ def test_unknown_placeholders(value: object, message: str) -> None:
 
 def test_a_node_without_text_is_left_alone() -> None:
     node: TreeNode = ScalarNode(3, DEFAULT)
-    assert filler().fill(node) is node
+    assert resolver().fill(node) is node
 
 
 NAMES = [

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from milabench_ddp.config.conditions import evaluate
-from milabench_ddp.config.placeholders import Filler, fill
+from milabench_ddp.config.placeholders import PlaceholderResolver, fill
 from milabench_ddp.config.sizing import BatchSizing, Sizer
 from milabench_ddp.config.tree import DEFAULT, Scalar, from_plain, scalar_text, to_plain
 from milabench_ddp.errors import ConfigError
@@ -154,9 +154,9 @@ def check_parts(made: list[tuple[str, str]], folder: Path) -> None:
 
 def check_tree(tree: Any, folder: Path) -> None:
     """A tree of any values is filled, and stays so, or there is a ConfigError."""
-    filler = Filler("b", VALUES, True, Sizer(BatchSizing(batch_size=16), MACHINE))
+    resolver = PlaceholderResolver("b", VALUES, True, Sizer(BatchSizing(batch_size=16), MACHINE))
     try:
-        filled = to_plain(filler.fill(from_plain(tree, DEFAULT)))
+        filled = to_plain(resolver.fill(from_plain(tree, DEFAULT)))
     except ConfigError:
         return
     assert isinstance(filled, dict | list) is isinstance(tree, dict | list)

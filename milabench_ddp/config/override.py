@@ -123,7 +123,7 @@ def _with_value(entry: MappingNode, keys: list[str], override: Override) -> Mapp
         inside = inside.get(key) if isinstance(inside, MappingNode) else None
         if isinstance(inside, ListNode):
             raise ConfigError(f"{origin}: `{key}` is a list ({inside.origin}); replace it whole")
-    value = override.value
-    for key in reversed(keys[1:]):
-        value = MappingNode({key: value}, origin)
-    return merge_benchmark(entry, MappingNode({keys[0]: value}, origin))
+    layer = MappingNode({keys[-1]: override.value}, origin)
+    for key in reversed(keys[:-1]):
+        layer = MappingNode({key: layer}, origin)
+    return merge_benchmark(entry, layer)

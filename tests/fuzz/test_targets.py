@@ -34,7 +34,7 @@ PLANTED: dict[str, tuple[str, Callable[..., Any]]] = {
     "configuration": ("milabench_ddp.commands.dry.load", _fails),
     "condition": ("operator.le", operator.lt),
     "placeholder": ("milabench_ddp.config.placeholders.scalar_text", str),
-    "filled tree": ("milabench_ddp.config.placeholders._number", _fails),
+    "filled tree": ("milabench_ddp.config.placeholders.fill_scalar", _fails),
     "metric lines": ("milabench_ddp.results.read_run.read_files", lambda *_: []),
     "many lines": ("milabench_ddp.results.read_events.add_groups", lambda *_: []),
     "run folder": ("milabench_ddp.report.assemble.read_run", _fails),

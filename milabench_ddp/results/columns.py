@@ -5,7 +5,6 @@ them, and the number of a step rises by the same in each.
 """
 
 import math
-import mmap
 from abc import abstractmethod
 from array import array
 from collections.abc import Iterator, Sequence
@@ -20,29 +19,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 EXACT = 2**53  # each whole number up to it is a double
-WORD = 8  # bytes of a double
-
-
-class Kept:
-    """A column of a table, which is read each time that it is needed: many fill the memory."""
-
-    def __init__(self, held: mmap.mmap, begin: int, count: int) -> None:
-        self._held, self._begin, self._count = held, begin, count
-
-    def values(self) -> "Floats":
-        """The numbers, shape (n,)."""
-        from ..numerics import np
-
-        found = np.frombuffer(self._held, np.float64, self._count, self._begin).copy()
-        self._held.madvise(mmap.MADV_DONTNEED)
-        return found
-
-    def __getitem__(self, place: int) -> float:
-        begin = self._begin + WORD * (place % self._count)
-        return array("d", self._held[begin : begin + WORD])[0]
-
-
-State = tuple[float, float, int, "array[float] | Kept | None"]
 
 
 class Doubles:
@@ -50,14 +26,10 @@ class Doubles:
 
     __slots__ = ("_count", "_first", "_own", "_slope")
 
-    def __init__(self, state: State = (math.nan, 0.0, 0, None)) -> None:
+    def __init__(self) -> None:
         # they are ``first + slope * k`` as long as they have no numbers of their own
-        self._first, self._slope, self._count, self._own = state
-
-    @property
-    def state(self) -> State:
-        """All that it is: the first number, the slope, how many, and their own numbers if any."""
-        return self._first, self._slope, self._count, self._own
+        self._first, self._slope, self._count = math.nan, 0.0, 0
+        self._own: array[float] | None = None
 
     def __len__(self) -> int:
         return self._count
@@ -78,7 +50,7 @@ class Doubles:
                 self._slope = value - self._first
             if not _same(value, self._first + self._slope * self._count):
                 self._own = array("d", self.values().tobytes())
-        if isinstance(self._own, array):
+        if self._own is not None:
             self._own.append(value)
         self._count += 1
 
@@ -94,7 +66,7 @@ class Doubles:
             place = np.arange(self._count, self._count + len(values))
             if not np.array_equal(values, self._first + self._slope * place, equal_nan=True):
                 self._own = array("d", self.values().tobytes())
-        if isinstance(self._own, array):
+        if self._own is not None:
             self._own.frombytes(values.tobytes())
         self._count += len(values)
 
@@ -103,7 +75,7 @@ class Doubles:
         from ..numerics import np
 
         if self._own is not None:
-            return np.frombuffer(self._own) if isinstance(self._own, array) else self._own.values()
+            return np.frombuffer(self._own)
         if not self._slope:
             return np.broadcast_to(np.array(self._first), self._count)
         return self._first + self._slope * np.arange(self._count, dtype=np.float64)

@@ -5,6 +5,7 @@ are most of a file, are not parsed.
 """
 
 import gc
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -55,7 +56,7 @@ def read_events(path: Path) -> Record:
         reader.defect(DefectKind.UNREADABLE, None, reason_of(error))
     else:
         reader.check_whole()
-    reader.record.defects = list(reader.defects.values())
+    reader.record.defects = sorted(reader.defects.values(), key=_place)
     return reader.record
 
 
@@ -226,6 +227,11 @@ class _EventReader:
             self.defect(DefectKind.LAUNCHER, None)
         elif self.record.start is None:
             self.defect(DefectKind.NO_START, None)
+
+
+def _place(defect: FileDefect) -> float:
+    """Its line; those of the file as a whole come last."""
+    return math.inf if defect.line is None else defect.line
 
 
 def _is_output(line: bytes) -> bool:

@@ -1,12 +1,15 @@
 """Reads a run folder, of milabench or of ours, finished, running or cut off, into a `Run`."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from ..errors import RunDirError, did_you_mean, shown_names
+from .columns import Scratch
 from .defects import DefectKind, FileDefect
-from .read_events import read_events
+from .read import read_events
 from .read_state import read_state, refuse_newer
-from .records import Run
+from .records import Record, Run
 from .run_dir import RunDir
 from .write import SCHEMA
 
@@ -33,12 +36,22 @@ def read_run(path: Path) -> Run:
         defects.append(FileDefect(path, kind, detail=getattr(error, "strerror", "") or str(error)))
 
     state = read_state(RunDir(path), on_defect)
-    records = [read_events(file) for file in files]
+    records = _records(files)
     for record in records:
         refuse_newer(record.path, record.config.get("schema"), SCHEMA)
     defects += [defect for record in records for defect in record.defects]
     counting = tuple(record for record in records if not record.has(*DO_NOT_COUNT))
     return Run(path, state, counting, tuple(defects))
+
+
+def _records(files: Sequence[Path]) -> list[Record]:
+    """The records of files; their numbers are in memory only where there are few."""
+    records, scratch = [], Scratch()
+    for file in files:
+        records.append(read_events(file))
+        with suppress(OSError):  # no file can be written: they stay in memory
+            records[-1].move_to(scratch)
+    return records
 
 
 def existing(name: str) -> RunDir:

@@ -14,16 +14,15 @@ from pathlib import Path
 from tests.fakes.nvml import FakeNvml, gpus
 from milabench_ddp.machine.backends import BACKENDS
 from milabench_ddp.machine.devices import Device
-from milabench_ddp.results.payload import add_payload
-from milabench_ddp.results.records import Record
+from milabench_ddp.results.read import read_events
 from milabench_ddp.samples import gpudata
 
 sys.modules["pynvml"] = FakeNvml(gpus(1))
 with BACKENDS["cuda"].source([Device(0, "0")]) as read:
-    line = json.dumps(gpudata(0.0, read().samples))
-record = Record(Path("b.data"))
-add_payload(record, json.loads(line), print)
-print(record.samples["0"][0].clock)
+    line = json.dumps({"event": "data", "data": gpudata(0.0, read().samples)})
+path = Path("b.data")
+path.write_text(line)
+print(read_events(path).samples["0"][0].clock)
 """
 
 

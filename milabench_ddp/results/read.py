@@ -1,38 +1,43 @@
 """Reads a `.data` file, of milabench or of ours, into a `Record`; a defect is not an error.
 
-The files grow with the run. So a line is dropped once it has been read, and lines of output, which
-are most of a file, are not parsed.
+Whole lines are decoded together, in blocks; where a block is damaged, its lines one by one.
 """
 
 import gc
 import math
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ..codec import convert, loads
 from ..errors import reason_of
 from ..files import open_file
+from ..metric_line import objects_in
 from ..samples import DeviceProblem
-from .add_lines import LineGroup, add_groups
 from .defects import DefectKind, FileDefect
-from .line_shapes import shape_of, skeleton
-from .payload import NOT_NUMBERS, add_payload
+from .payload import PayloadReader, Payloads
 from .records import Record
 
 KNOWN_WITHOUT_USE = ("phase", "line", "message", "meta", "ready", "begin", "writers")
 WRITTEN_BY_US = ("config", "start", "end")  # into no pipe: a program's are in `data`
-NOT_PARSED = b'{"event": "line", '
+OUTPUT = b'{"event": "line", '  # need not be UTF-8
 AT_ONCE = 1 << 19  # bytes of lines
+USUAL = b'{"event": "data", "data": {'
 LONGEST = 1 << 26  # bytes of a line; after a loss of power a file may end with zeros without end
-TOGETHER = 16  # lines of one shape: for fewer no decoder is made
-MOST_ALONE = 64  # lines among the others: with more, each line is read by itself
-_OUTPUT = skeleton(NOT_PARSED)
-_GARBLED = object()
+
+
+class _Line(Struct, gc=False, forbid_unknown_fields=True):
+    event: str
+    data: Any = None
+    pipe: Any = None
+
+
+_DECODER = msgspec.json.Decoder(_Line)
 
 
 def read_events(path: Path) -> Record:
@@ -65,7 +70,7 @@ def output_lines(path: Path, stream: str) -> Iterator[str]:
     wanted = f'"pipe": "{stream}"}}'.encode()
     with open_file(path) as lines:
         while line := lines.readline(LONGEST):
-            if line.startswith(NOT_PARSED) and line.rstrip().endswith(wanted):
+            if line.startswith(OUTPUT) and line.rstrip().endswith(wanted):
                 try:
                     text = loads(line)["data"]
                 except (ValueError, KeyError):
@@ -75,13 +80,13 @@ def output_lines(path: Path, stream: str) -> Iterator[str]:
 
 
 class _EventReader:
-    """Reads one file, line by line, into ``record``; collects its defects in ``defects``."""
+    """Reads one file into ``record``; collects its defects in ``defects``."""
 
     def __init__(self, path: Path) -> None:
         self.record = Record(path)
         self.defects: dict[tuple[DefectKind, str], FileDefect] = {}
+        self._payloads = PayloadReader(self.record)
         self._lines = 0
-        self._cut_off = 0  # the number of a last line without its end
         self._events: set[str] = set()  # the names of all events so far
 
     def defect(self, kind: DefectKind, line: int | None, detail: str = "", count: int = 1) -> None:
@@ -93,88 +98,84 @@ class _EventReader:
     def read_block(self, block: bytes) -> None:
         """Take the events of whole lines, or note their defects."""
         first = self._lines + 1
-        lines, skeletons = block.split(b"\n"), skeleton(block).split(b"\n")
-        if not lines[-1]:
-            del lines[-1], skeletons[-1]
-        else:
-            self._cut_off = self._lines + len(lines)
-        self._lines += len(lines)
-        found: dict[bytes, list[int]] = defaultdict(list)
-        for place, common in enumerate(skeletons):
-            found[common].append(place)
-        for common in [common for common in found if common.startswith(_OUTPUT)]:
-            others = [k for k in found[common] if not _is_output(lines[k])]
-            if len(others) < len(found[common]):
-                self._events.add("line")
-            found[common] = others
-        groups, alone = _groups(lines, found)
-        entries = {place: self._entry(first + place, lines[place]) for place in alone}
-        in_series = {place for place, entry in entries.items() if _is_of_series(entry)}
-        if len(in_series) > MOST_ALONE:
-            for group in groups:
-                for place in group.places.tolist():
-                    entries[place] = self._entry(first + place, lines[place])
-            groups = []
-        begin = 0
-        for place in sorted(entries):
-            if place in in_series:
-                self._add(first, groups, begin, place)
-                begin = place
-            if entries[place] is not _GARBLED:
-                self._take(first + place, entries[place])
-        self._add(first, groups, begin, len(lines))
+        lines = objects_in(block, _DECODER, USUAL)
+        if lines:
+            self._lines += len(lines)
+            self._take(range(first, first + len(lines)), lines)
+            return
+        raw = block.removesuffix(b"\n").split(b"\n")
+        self._lines += len(raw)
+        cut_off = 0 if block.endswith(b"\n") else self._lines
+        found = dict(self._one_by_one(enumerate(raw, first), cut_off))
+        self._take(list(found), list(found.values()))
 
     def too_long(self) -> None:
         """Note that the next line has no end, and is not read, nor are those after it."""
         self._lines += 1
         self.defect(DefectKind.TOO_LONG, self._lines)
 
-    def _add(self, first: int, groups: Sequence[LineGroup], begin: int, end: int) -> None:
-        """Add the lines of the groups from one place on, and before another."""
-        if not groups:
-            return
-        self._events.add("data")
-        again = add_groups(self.record, [group.between(begin, end) for group in groups])
-        if len(again):
-            self.defect(DefectKind.REPEATED_RATE, first + int(again[0]), count=len(again))
+    def _take(self, numbers: Sequence[int], lines: Sequence[_Line]) -> None:
+        """Take the events of lines with these numbers: payloads together, others one by one."""
+        groups: dict[tuple[str, ...], Payloads] = {}
+        for place, line in enumerate(lines):
+            data = line.data
+            if line.event == "data" and isinstance(data, dict):
+                keys = tuple(data)
+                group = groups.get(keys) or groups.setdefault(keys, Payloads(keys))
+                group.places.append(place)
+                group.payloads.append(data)
+                continue
+            if line.event == "start" and self.record.start is None:
+                self._take_payloads(
+                    numbers, list(groups.values())
+                )  # it tells the rank of those after it
+                groups.clear()
+            self._events.add(line.event)
+            if line.event in WRITTEN_BY_US and line.pipe == "data":
+                self.defect(DefectKind.FORGED, numbers[place], line.event)
+            else:
+                self._event(numbers[place], line.event, data)
+        self._take_payloads(numbers, list(groups.values()))
 
-    def _entry(self, number: int, line: bytes) -> Any:
-        """The JSON of a line; ``_GARBLED`` if it has none, which is noted."""
-        try:
-            return loads(line)
-        except ValueError as error:  # UnicodeDecodeError is one, too
-            self._garbled(number, line, error)
-            return _GARBLED
+    def _take_payloads(self, numbers: Sequence[int], groups: Sequence[Payloads]) -> None:
+        def report(kind: DefectKind, places: Sequence[int]) -> None:
+            if places:
+                self.defect(kind, numbers[places[0]], count=len(places))
 
-    def _take(self, number: int, entry: Any) -> None:
-        """Take the event of a line, or note a defect."""
-        match entry:
-            case {"event": str(event), "pipe": "data"} if event in WRITTEN_BY_US:
-                self.defect(DefectKind.FORGED, number, event)
-            case {"event": str(event)}:
-                self._events.add(event)
-                self._event(number, event, entry.get("data"))
-            case dict():
-                self.defect(DefectKind.NO_EVENT, number)
-            case _:
-                self.defect(DefectKind.NOT_OBJECT, number)
+        if groups:
+            self._events.add("data")
+            self._payloads.add(groups, report)
 
-    def _garbled(self, number: int, line: bytes, error: Exception) -> None:
-        """Note a line that cannot be decoded; an empty line is not a defect."""
-        if not line.strip():
-            return
-        if number == self._cut_off:
-            self.defect(DefectKind.CUT_OFF, number)
-        elif isinstance(error, UnicodeDecodeError):
-            self.defect(DefectKind.NOT_UTF8, number)
-        else:
-            self.defect(DefectKind.NOT_JSON, number)
+    def _one_by_one(
+        self, lines: Iterable[tuple[int, bytes]], cut_off: int
+    ) -> Iterator[tuple[int, _Line]]:
+        """Those of the lines that are events; what the others are is noted.
+
+        Args:
+            lines: their numbers, and what stands in them.
+            cut_off: the number of a last line without its end; else 0.
+        """
+        for number, line in lines:
+            if line.startswith(OUTPUT) and line.endswith(b"}"):
+                self._events.add("line")
+                continue
+            try:
+                entry = loads(line)
+            except ValueError as error:  # UnicodeDecodeError is one, too
+                if line.strip():  # an empty line is no defect
+                    self.defect(_why_not_json(error, number == cut_off), number)
+                continue
+            match entry:
+                case {"event": str(event)}:
+                    yield number, _Line(event, entry.get("data"), entry.get("pipe"))
+                case dict():
+                    self.defect(DefectKind.NO_EVENT, number)
+                case _:
+                    self.defect(DefectKind.NOT_OBJECT, number)
 
     def _event(self, number: int, event: str, data: Any) -> None:
         record = self.record
         match event, data:
-            case "data", dict():
-                add_payload(record, data, lambda kind: self.defect(kind, number))
             case "config", dict():
                 record.config = data
             case "start", dict():
@@ -234,8 +235,10 @@ def _place(defect: FileDefect) -> float:
     return math.inf if defect.line is None else defect.line
 
 
-def _is_output(line: bytes) -> bool:
-    return line.startswith(NOT_PARSED) and line.endswith(b"}")
+def _why_not_json(error: Exception, is_cut_off: bool) -> DefectKind:
+    if is_cut_off:
+        return DefectKind.CUT_OFF
+    return DefectKind.NOT_UTF8 if isinstance(error, UnicodeDecodeError) else DefectKind.NOT_JSON
 
 
 @contextmanager
@@ -248,52 +251,3 @@ def _without_garbage_collection() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-def _groups(
-    lines: Sequence[bytes], found: Mapping[bytes, list[int]]
-) -> tuple[list[LineGroup], list[int]]:
-    """The lines of each shape, and the places of those that are read one by one."""
-    groups: list[LineGroup] = []
-    alone: list[int] = []
-    for common, places in found.items():
-        shape = None
-        if len(places) >= TOGETHER:
-            shape = shape_of(common, lines[places[0]])
-        if shape is None:
-            alone += places
-            continue
-        batch = shape.batch([lines[place] for place in places])
-        if batch is None:
-            alone += [place for place in places if not shape.has(lines[place])]
-            places = [place for place in places if shape.has(lines[place])]
-            batch = shape.batch([lines[place] for place in places])
-        if batch is None:  # none is left, or a number among them is too large for a column
-            alone += places
-            continue
-        from ..numerics import np  # by files alone that are large enough to need it
-
-        there, regular = np.array(places), batch.regular
-        if not regular.all():
-            alone += there[~regular].tolist()
-            columns = {name: values[regular] for name, values in batch.columns.items()}
-            groups.append(LineGroup(shape, there[regular], columns))
-            continue
-        groups.append(LineGroup(shape, there, batch.columns))
-    return groups, sorted(alone)
-
-
-def _is_of_series(entry: Any) -> bool:
-    """Whether a line must be taken in its place among those with rates and numbers.
-
-    All but those that hold only samples, step times and other things that are kept by themselves.
-    """
-    match entry:
-        case {"event": "data", "data": dict(data)}:
-            pass
-        case _:
-            return entry is not _GARBLED
-    if not data.keys().isdisjoint(("rate", "train_rate", "loss")):
-        return True
-    numbers = (int, float, str, dict)
-    return any(isinstance(data[key], numbers) for key in data.keys() - NOT_NUMBERS - {"task"})

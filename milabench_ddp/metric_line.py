@@ -68,10 +68,11 @@ def objects_in(text: bytes, decoder: msgspec.json.Decoder[T], usual: bytes = b"{
     count = text.count(b"\n")
     if not (text.startswith(b"{") and text.endswith(b"}\n")):
         return []
-    if text.count(b"}\n{") != count - 1:
+    regular = text.count(b"}\n" + usual)
+    if regular < count - 1 and text.count(b"}\n{") < count - 1:
         return []
     nested = text.count(b"{") + text.count(b"[") - count
-    nested -= text.count(b"\n" + usual) * (usual.count(b"{") - 1)
+    nested -= regular * (usual.count(b"{") - 1)
     if nested > _MOST_NESTED and _may_be_deep(text):
         return []
     try:

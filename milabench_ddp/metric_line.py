@@ -6,10 +6,11 @@ programs beside it little. Any other line is read by itself, with ``json``.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
+T = TypeVar("T")
 LARGEST = 1e100  # the squares of such numbers can still be added up
 LARGEST_RANK = 2**31  # and more than any
 _Unset = msgspec.UnsetType
@@ -49,22 +50,36 @@ def ordinary_lines(text: bytes) -> Sequence[MetricLine]:
     Args:
         text: whole lines.
     """
+    if not text.isascii() or b"\r" in text or _has_long_line(text):
+        return ()
+    return objects_in(text, _DECODER)
+
+
+def objects_in(text: bytes, decoder: msgspec.json.Decoder[T], usual: bytes = b"{") -> list[T]:
+    """The objects of lines, one for each; empty unless each line is an object, and no deep one.
+
+    Args:
+        text: whole lines.
+        decoder: of one line.
+        usual: with what most lines begin.
+    """
     # Between a line that ends with `}` and one that begins with `{`, no object goes on: so as many
     # objects as lines are one in each.
     count = text.count(b"\n")
-    is_regular = text.startswith(b"{") and text.endswith(b"}\n") and text.isascii()
-    if not is_regular or text.count(b"}\n{") != count - 1 or b"\r" in text:
-        return ()
-    nested = text.count(b"{") - count
-    if b"[" in text:  # else it is not looked through for a second time
-        nested += text.count(b"[")
-    if _has_long_line(text) or (nested > _MOST_NESTED and _is_deep(text)):
-        return ()
+    if not (text.startswith(b"{") and text.endswith(b"}\n")):
+        return []
+    regular = text.count(b"}\n" + usual)
+    if regular < count - 1 and text.count(b"}\n{") < count - 1:
+        return []
+    nested = text.count(b"{") + text.count(b"[") - count
+    nested -= regular * (usual.count(b"{") - 1)
+    if nested > _MOST_NESTED and _may_be_deep(text):
+        return []
     try:
-        lines = _DECODER.decode_lines(text)
+        lines = decoder.decode_lines(text)
     except (ValueError, RecursionError):
-        return ()
-    return lines if len(lines) == count else ()
+        return []
+    return lines if len(lines) == count else []
 
 
 def _has_long_line(text: bytes) -> bool:
@@ -73,8 +88,8 @@ def _has_long_line(text: bytes) -> bool:
     return any(text.find(b"\n", start, start + _WINDOW) < 0 for start in starts)
 
 
-def _is_deep(text: bytes) -> bool:
-    """Whether a line may be nested deeply: it touches three windows at most."""
+def _may_be_deep(text: bytes) -> bool:
+    """Whether a line may be nested deeply: one that is touches three windows at most."""
     for start in range(0, len(text), _WINDOW):
         window = text[start : start + _WINDOW]
         nested = window.count(b"{") + window.count(b"[") - window.count(b"\n")

@@ -32,7 +32,6 @@ from milabench_ddp.codec import read_record, write_record  # noqa: E402
 from milabench_ddp.events import Outcome  # noqa: E402
 from milabench_ddp.report.formats import FORMATS  # noqa: E402
 from milabench_ddp.report.tables import REPORT_TABLES, TABLES  # noqa: E402
-from milabench_ddp.results import read_files  # noqa: E402
 from milabench_ddp.results.rates import RateCounts  # noqa: E402
 from milabench_ddp.results.state import BenchmarkState, LaunchState, ProcessState  # noqa: E402
 from tests.support import result_files as lines  # noqa: E402
@@ -248,7 +247,6 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=0)
     args = parser.parse_args()
-    read_files.SMALLEST = 4096  # so that some files have tables, which are broken, too
     with tempfile.TemporaryDirectory() as folder:
         attacker = Attacker(Path(folder))
         for number in range(args.count):

@@ -205,7 +205,7 @@ class Scene:
             "result files", len({each.tag.partition(".")[0] for each in records}) == len(self.suite)
         )
         for record in records:
-            self.check_rates(record.tag, [each.rate for each in record.rates], record.start)
+            self.check_rates(record.tag, list(record.rates.rate), record.start)
 
     def measure(self) -> None:
         """How long it takes from each fault until the next benchmark begins."""

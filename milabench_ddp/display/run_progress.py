@@ -120,7 +120,7 @@ class RunningBenchmark(Struct):
         if is_finite(rate) or (isinstance(rate, float) and math.isnan(rate)):
             self.rates[tag] = rate
             self.unit = shortened(" ".join(str(payload.get("units", "")).split()), 60)
-            self._reach(tag, "warm-up" if is_warmup(payload) else "measuring")
+            self._reach(tag, "warm-up" if is_warmup(payload.get("warmup")) else "measuring")
         loss = payload.get("loss")
         if isinstance(loss, float) or is_finite(loss):
             self.loss = f"{loss:.4g}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Struct
 
 from ..codec import about
-from ..results.columns import Numbers
+from ..results.columns import Column
 from ..results.defects import DefectKind
 from ..results.records import Payload, Record, is_finite, is_number
 from ..samples import DeviceSample
@@ -78,7 +78,7 @@ def why_left_out(record: Record) -> str:
         return "its `start` or its `end` has no time"
     if not record.stopped and "return_code" not in end:
         return "its `end` has no return code"
-    if not all(map(is_number, record.losses.odd)):
+    if not all(map(is_number, record.losses.odd.values())):
         return "a loss is not a number"
     if isinstance(record.device, list | dict):
         return "its device is not an index"
@@ -144,13 +144,13 @@ def _sum(numbers: "Floats") -> float:
         return float(sum(numbers.tolist()))
 
 
-def _all(told: Sequence[Numbers]) -> Iterable[object]:
+def _all(told: Sequence[Column]) -> Iterable[object]:
     """The numbers of several files; as an array, unless a file holds others than finite ones."""
     from ..numerics import np
 
     whole = array("d")
     for numbers in told:
-        found = numbers.floats()
+        found = numbers.values()
         if not np.isfinite(found).all():  # numbers that are not finite have no order
             return chain.from_iterable(told)
         whole.frombytes(found.tobytes())
@@ -160,13 +160,13 @@ def _all(told: Sequence[Numbers]) -> Iterable[object]:
 def summarize(records: Sequence[Record]) -> MilabenchSummary:
     """milabench's summary of the files of a benchmark."""
     walltimes: list[object] = []
-    rates_by_device: dict[object, list[Numbers]] = defaultdict(list)
+    rates_by_device: dict[object, list[Column]] = defaultdict(list)
     samples_by_device: dict[str, list[DeviceSample]] = defaultdict(list)
     for record in records:
         if record.start and record.end:
             walltimes.append(record.end["time"] - record.start["time"])
         if record.device is not None and record.rates:
-            rates_by_device[record.device].append(record.rates.rates)
+            rates_by_device[record.device].append(record.rates.rate)
         for device, sample in samples_in_use(record):
             samples_by_device[device].append(sample)
     successes = sum(map(succeeded, records))
@@ -175,7 +175,7 @@ def summarize(records: Sequence[Record]) -> MilabenchSummary:
         ngpu=max(ngpu(record.config) for record in records),
         successes=successes,
         failures=len(records) - successes,
-        train_rate=statistics_of(_all([record.rates.rates for record in records])),
+        train_rate=statistics_of(_all([record.rates.rate for record in records])),
         walltime=statistics_of(walltimes),
         per_gpu={device: statistics_of(_all(told)) for device, told in rates_by_device.items()},
         gpu_load={device: _load(found) for device, found in samples_by_device.items()},

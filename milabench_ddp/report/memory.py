@@ -62,6 +62,6 @@ def _memory(record: Record, number: int) -> RankMemory:
     numbers = {}
     for name, by_rank in record.numbers.items():
         if number in by_rank and name.startswith((*KINDS, STATE)):
-            numbers[name] = by_rank[number][-1].value
+            numbers[name] = by_rank[number].numbers[-1]
     rank = record.ranks[number]
     return RankMemory(rank_id(record, number), numbers, rank.allocated, rank.reserved)

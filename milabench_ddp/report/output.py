@@ -7,7 +7,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from ..files import open_file
-from ..results.read_events import output_lines
+from ..results.read import output_lines
 from ..tracebacks import LAUNCHER_ERROR, LAUNCHER_LOG, LAUNCHER_STOPPED, OF_RANK, TRACEBACK
 
 TAIL = 1 << 17  # bytes that are read from the end of a file; a traceback is far shorter

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from glob import escape
 
-from ..results.read_events import read_events
+from ..results.read import read_events
 from ..results.records import Run
 from ..results.run_dir import RunDir
 from .findings import findings_of_row

@@ -13,13 +13,13 @@ from functools import cached_property
 from msgspec import Struct
 
 from ..events import NAN_LOSS, Outcome, Status, Verdict, exit_reason
+from ..results.rate_columns import RateColumns, joined
 from ..results.rates import why_nothing_measured
 from ..results.records import Payload, Record, Run, unit_of
 from .ranks.rank_launch import LaunchKey
 from .ranks.rank_summary import RankId, rank_id
 from .statistics.durations import Weighed, between, sum_of_ranks, weighed
 from .statistics.interval import Series
-from .statistics.rate_lines import Lines, joined, lines_of
 from .statistics.steady import Steady, steady_state
 from .statistics.window import Window, window_of
 
@@ -67,9 +67,9 @@ class ProcessResult(Struct, frozen=True, dict=True):
         """
         if self.unmeasured:
             return Weighed.nothing()
-        found: dict[int, list[Lines]] = defaultdict(list)
+        found: dict[int, list[RateColumns]] = defaultdict(list)
         for record in self._summed:
-            for rank, lines in lines_of(record.rates).items():
+            for rank, lines in record.rates.load().by_rank().items():
                 found[rank].append(lines)
         ranks = [weighed(joined(found[rank])) for rank in sorted(found)]
         return sum_of_ranks([seen for seen in ranks if len(seen)] or [Weighed.nothing()])
@@ -77,7 +77,7 @@ class ProcessResult(Struct, frozen=True, dict=True):
     @cached_property
     def between(self) -> tuple[float, float]:
         """The seconds between its observations that are in none of them, and all seconds."""
-        lines = {} if self.unmeasured else lines_of(self.record.rates)
+        lines = {} if self.unmeasured else self.record.rates.load().by_rank()
         return between(lines[0]) if 0 in lines else (0.0, 0.0)
 
     @property

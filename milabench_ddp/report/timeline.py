@@ -197,9 +197,9 @@ def _named(kind: str, pid: int, tid: int, args: Mapping[str, object]) -> Event:
 
 def _began(record: Record) -> float | None:
     """When the first measured step began, in seconds since the epoch; None if no line tells it."""
-    seen = record.rates
-    began = seen.told["time"].values() - seen.told["elapsed"].values()
-    began = began[(seen.warmup.values() == 0) & (began >= 0) & (began < MOST)]
+    seen = record.rates.load()
+    began = seen.time - seen.elapsed
+    began = began[~seen.warmup & (began >= 0) & (began < MOST)]
     return float(began.min()) if len(began) else None
 
 

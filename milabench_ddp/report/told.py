@@ -10,7 +10,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from ..results.columns import ToldNumbers
+from ..results.columns import Metric
 from .process import Processes, ProcessResult
 from .statistics.values import deviation, total
 
@@ -55,11 +55,11 @@ def told_by(processes: Processes, name: str) -> Told | None:
     return Told(tuple(values)) if values else None
 
 
-def _in_steady_state(process: ProcessResult, name: str, told: ToldNumbers) -> float:
+def _in_steady_state(process: ProcessResult, name: str, told: Metric) -> float:
     """The mean of what a rank told under a name; an integer that was told once stays one."""
     power = POWER_OF_RATE.get(name)
-    if len(told) == 1:
-        value = told[0].value
+    if len(told.numbers) == 1:
+        value = told.numbers[0]
         return value if power is None else value * process.steady_over_all**power
     from ..numerics import np
 
@@ -67,7 +67,7 @@ def _in_steady_state(process: ProcessResult, name: str, told: ToldNumbers) -> fl
     # several ranks may have told rates, which are one series of their sums
     rates_each = process.record.told.usable / max(observed, 1)
     before = process.steady.start * rates_each
-    values, seen = told.values(), told.seen.values()
+    values, seen = told.numbers.values(), told.seen.values()
     # what is told of an observation comes after it; what comes before all is of none of them
     is_steady = (seen == 0) | (seen > before)
     if not is_steady.any():
@@ -78,5 +78,5 @@ def _in_steady_state(process: ProcessResult, name: str, told: ToldNumbers) -> fl
         seconds = process.measured.seconds[place]
         return total(values * seconds) / total(seconds)
     if (values == values[0]).all():
-        return told[int(np.argmax(is_steady))].value
+        return told.numbers[int(np.argmax(is_steady))]
     return total(values) / len(values)

@@ -1,15 +1,20 @@
-"""The numbers of many metric lines, as columns: 10 million of them are 80 MB, and not 1.4 GB.
+"""The numbers of many metric lines, as columns of doubles.
 
-Most columns need no memory at all: a rank, or the number of steps of a line, is the same in all of
-them, and the number of a step rises by the same in each.
+A column whose numbers are all equal takes no memory, and of a large run the others are in a file
+without a name: so the memory of a report hardly grows with the number of lines.
 """
 
-import math
-import mmap
-from abc import abstractmethod
+import errno
+import os
+import tempfile
+import weakref
 from array import array
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from math import nan
+from typing import IO, TYPE_CHECKING, Any
+
+from msgspec import UNSET, Struct, UnsetType, field
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,224 +22,154 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Marks = NDArray[np.bool_]
+    Doubles = array[float]
+else:
+    Doubles = array  # Python 3.11 knows no other name for it as it runs
 
-T = TypeVar("T")
 EXACT = 2**53  # each whole number up to it is a double
+SHORT = 1 << 13  # numbers: a column of so few stays in memory
+HUGE = 2**1000  # a larger whole number is no double
 WORD = 8  # bytes of a double
+NOTHING: Mapping[int, object] = {}
 
 
-class Kept:
-    """A column of a table, which is read each time that it is needed: many fill the memory."""
+def doubles(told: Sequence[Any]) -> Doubles:
+    """What lines told as doubles; NaN in the place of what is no number, or too large for one."""
+    kinds = set(map(type, told))
+    if UnsetType in kinds:
+        told = [nan if value is UNSET else value for value in told]
+        kinds -= {UnsetType}
+    if kinds <= {float, int}:
+        with suppress(OverflowError):  # a whole number of 400 digits
+            return array("d", told)
+    return array("d", map(_double, told))
 
-    def __init__(self, held: mmap.mmap, begin: int, count: int) -> None:
-        self._held, self._begin, self._count = held, begin, count
 
-    def values(self) -> "Floats":
-        """The numbers, shape (n,)."""
+def _double(value: object) -> float:
+    if type(value) is float or (type(value) is int and abs(value) < HUGE):
+        return float(value)
+    return nan
+
+
+def not_doubles(told: Sequence[Any]) -> dict[int, object]:
+    """What no double is equal to, by its place."""
+    kinds = set(map(type, told))
+    if kinds <= {float} or (kinds <= {float, int} and max(told) <= EXACT and min(told) >= -EXACT):
+        return {}
+    odd = {}
+    for place, value in enumerate(told):
+        if type(value) is not float and not (type(value) is int and abs(value) <= EXACT):
+            odd[place] = value
+    return odd
+
+
+class Scratch:
+    """A file without a name, for columns that would fill the memory; it ends with the last one."""
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] | None = None
+        self._size = 0  # bytes
+
+    def add(self, numbers: Doubles) -> int:
+        """Write numbers; return where they begin, in bytes.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
+            weakref.finalize(self, self._file.close)
+        begin = self._size
+        self._size += os.pwrite(self._file.fileno(), numbers, begin)
+        if self._size - begin < WORD * len(numbers):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return begin
+
+    def read(self, begin: int, count: int) -> "Floats":
+        """The numbers that begin at a place, shape (n,)."""
         from ..numerics import np
 
-        found = np.frombuffer(self._held, np.float64, self._count, self._begin).copy()
-        self._held.madvise(mmap.MADV_DONTNEED)
-        return found
-
-    def __getitem__(self, place: int) -> float:
-        begin = self._begin + WORD * (place % self._count)
-        return array("d", self._held[begin : begin + WORD])[0]
+        assert self._file is not None
+        return np.frombuffer(os.pread(self._file.fileno(), WORD * count, begin))
 
 
-State = tuple[float, float, int, "array[float] | Kept | None"]
+class Column:
+    """Numbers in the order of their lines; NaN in the place of what is none."""
 
-
-class Doubles:
-    """Doubles, in the order of the lines; NaN where a line does not tell the number."""
-
-    __slots__ = ("_count", "_first", "_own", "_slope")
-
-    def __init__(self, state: State = (math.nan, 0.0, 0, None)) -> None:
-        # they are ``first + slope * k`` as long as they have no numbers of their own
-        self._first, self._slope, self._count, self._own = state
-
-    @property
-    def state(self) -> State:
-        """All that it is: the first number, the slope, how many, and their own numbers if any."""
-        return self._first, self._slope, self._count, self._own
+    def __init__(self) -> None:
+        self.odd: dict[int, object] = {}  # by place: what no double is, as it was told
+        self.is_whole = True  # all were written as whole numbers
+        self._count = 0
+        self._equal = nan  # each of them, while they have no array of their own
+        self._own: Doubles | None = None
+        self._scratch: tuple[Scratch, int] | None = None  # the file, and where they begin in it
 
     def __len__(self) -> int:
         return self._count
 
     def __getitem__(self, place: int) -> float:
-        if self._own is not None:
-            return self._own[place]
-        if not -self._count <= place < self._count:
-            raise IndexError(place)
-        return self._first + self._slope * (place % self._count)
+        """A number as it was told: a whole one, unless others are not."""
+        value = float(self.values()[place])
+        if not self.is_whole:
+            return value
+        return self.odd.get(place % self._count, int(value))  # type: ignore[return-value]
 
-    def append(self, value: float) -> None:
-        """Add one number."""
-        if self._own is None:
-            if not self._count:
-                self._first = value
-            elif self._count == 1 and math.isfinite(value - self._first):
-                self._slope = value - self._first
-            if not _same(value, self._first + self._slope * self._count):
-                self._own = array("d", self.values().tobytes())
-        if isinstance(self._own, array):
-            self._own.append(value)
-        self._count += 1
-
-    def extend(self, values: "Floats") -> None:
-        """Add numbers, shape (n,)."""
-        from ..numerics import np
-
-        if self._own is None and len(values) and self._count < 2:
-            for value in values[: 2 - self._count].tolist():
-                self.append(value)
-                values = values[1:]
-        if self._own is None:
-            place = np.arange(self._count, self._count + len(values))
-            if not np.array_equal(values, self._first + self._slope * place, equal_nan=True):
-                self._own = array("d", self.values().tobytes())
-        if isinstance(self._own, array):
-            self._own.frombytes(values.tobytes())
-        self._count += len(values)
-
-    def values(self) -> "Floats":
-        """All numbers, shape (n,); to be read alone, and not beyond the next change."""
-        from ..numerics import np
-
-        if self._own is not None:
-            return np.frombuffer(self._own) if isinstance(self._own, array) else self._own.values()
-        if not self._slope:
-            return np.broadcast_to(np.array(self._first), self._count)
-        return self._first + self._slope * np.arange(self._count, dtype=np.float64)
-
-
-def _same(one: float, other: float) -> bool:
-    return one == other or (one != one and other != other)
-
-
-class LazySequence(Sequence[T], Generic[T]):
-    """A sequence of what lines told, whose items are made when they are asked for."""
-
-    @abstractmethod
-    def item(self, place: int) -> T:
-        """What the line at a place told, from 0."""
-
-    @overload
-    def __getitem__(self, place: int) -> T: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[T]: ...
-
-    def __getitem__(self, place: int | slice) -> T | list[T]:
-        if isinstance(place, slice):
-            return [self.item(k) for k in range(*place.indices(len(self)))]
-        if not -len(self) <= place < len(self):
-            raise IndexError(place)
-        return self.item(place % len(self))
-
-    def __iter__(self) -> Iterator[T]:
-        return map(self.item, range(len(self)))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Sequence):
-            return NotImplemented
-        return list(self) == list(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({list(self)!r})"
-
-
-class Numbers(LazySequence[Any]):
-    """Numbers in the order of their lines; what is no number stays as it was written."""
-
-    def __init__(self) -> None:
-        self._column = Doubles()
-        self._odd: dict[int, object] = {}  # values that are not floats, by their places
-
-    def __len__(self) -> int:
-        return len(self._column)
-
-    def item(self, place: int) -> Any:
-        """The number, or what stood in its place."""
-        return self._odd[place] if place in self._odd else self._column[place]
-
-    def append(self, value: object) -> None:
-        """Add what a line told, whatever it is."""
-        if isinstance(value, float):
-            self._column.append(value)
-            return
-        is_exact = type(value) is int and abs(value) <= EXACT
-        if not is_exact:
-            self._odd[len(self)] = value
-        self._column.append(float(value) if is_exact else 0.0)  # type: ignore[arg-type]
-
-    def extend(self, values: "Floats") -> None:
-        """Add numbers, shape (n,)."""
-        self._column.extend(values)
-
-    @property
-    def odd(self) -> Sequence[object]:
-        """What is not a number, or one that no double can hold."""
-        return list(self._odd.values())
+    def __iter__(self) -> Iterator[object]:
+        """What was told, whatever it is."""
+        for place, value in enumerate(self.values().tolist()):
+            yield self.odd.get(place, value)
 
     @property
     def has_nan(self) -> bool:
         """Whether a number is NaN."""
         from ..numerics import np
 
-        return bool(np.isnan(self._column.values()).any())
+        return any(place not in self.odd for place in np.isnan(self.values()).nonzero()[0].tolist())
 
-    def floats(self) -> "Floats":
-        """The numbers, shape (n,); NaN also in the place of what is none."""
-        values = self._column.values()
-        if self._odd:
-            values = values.copy()
-            values[list(self._odd)] = math.nan
-        return values
+    def extend(self, told: Sequence[object]) -> None:
+        """Add what lines told, whatever it is."""
+        self.is_whole = self.is_whole and set(map(type, told)) <= {int}
+        self.add(doubles(told), not_doubles(told))
 
+    def add(self, values: "Doubles | Floats", odd: Mapping[int, object] = NOTHING) -> None:
+        """Add numbers, and what was told instead of them, by its place among these."""
+        self.odd |= {self._count + place: value for place, value in odd.items()}
+        if not self._count and len(values):
+            self._equal = float(values[0])
+        added = values.tobytes()
+        if self._own is None:
+            equal = array("d", [self._equal])
+            if added != equal.tobytes() * len(values):
+                self._own = equal * self._count
+        if self._own is not None:
+            self._own.frombytes(added)
+        self._count += len(values)
 
-class ToldNumber(NamedTuple):
-    """A number in a metric line, and its place among the observations of the same file."""
+    def move_to(self, scratch: Scratch, longest: int = SHORT) -> None:
+        """Keep the numbers in a file, if they are more than ``longest``; no more may be added.
 
-    value: float
-    seen: int  # how many observations after the warm-up came before it
-
-
-class ToldNumbers(LazySequence[ToldNumber]):
-    """What a rank told under one name, in the order in which it was written."""
-
-    def __init__(self) -> None:
-        self._column = Doubles()
-        self.seen = Doubles()
-        self._exact: dict[int, int] = {}  # whole numbers that no double can hold, by their place
-        self._is_whole = True  # all were written as whole numbers
-
-    def __len__(self) -> int:
-        return len(self._column)
-
-    def item(self, place: int) -> ToldNumber:
-        """One number; a whole one, unless others are not."""
-        value = self._exact.get(place, self._column[place])
-        return ToldNumber(int(value) if self._is_whole else value, int(self.seen[place]))
-
-    def append(self, value: float, seen: int) -> None:
-        """Add a number."""
-        if not isinstance(value, int):
-            self._is_whole = False
-        elif abs(value) > EXACT:
-            self._exact[len(self)] = value
-        self._column.append(float(value))
-        self.seen.append(float(seen))
-
-    def extend(self, values: "Floats", seen: "Floats", is_whole: bool) -> None:
-        """Add numbers, shape (n,); ``is_whole`` says whether they were written as whole ones."""
-        self._is_whole = self._is_whole and is_whole
-        self._column.extend(values)
-        self.seen.extend(seen)
+        Raises:
+            OSError: the file cannot be written; the numbers are still in memory.
+        """
+        if self._own is not None and self._count > longest:
+            self._scratch = scratch, scratch.add(self._own)
+            self._own = None
 
     def values(self) -> "Floats":
-        """The numbers, shape (n,)."""
-        return self._column.values()
+        """The numbers, shape (n,); to be read alone, and not beyond the next change."""
+        from ..numerics import np
+
+        if self._scratch is not None:
+            scratch, begin = self._scratch
+            return scratch.read(begin, self._count)
+        if self._own is not None:
+            return np.frombuffer(self._own)
+        return np.broadcast_to(np.array(self._equal), self._count)
+
+
+class Metric(Struct):
+    """What a rank told under one name, in the order in which it was written."""
+
+    numbers: Column = field(default_factory=Column)
+    # of each: how many observations after the warm-up came before it in the file
+    seen: Column = field(default_factory=Column)

@@ -1,276 +1,255 @@
-"""Adds the payloads of a `.data` file to a `Record`."""
+"""Adds the payloads of metric lines to a `Record`, those of many lines at once."""
 
-from collections import Counter
-from collections.abc import Callable
-from typing import Any
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, compress
+from math import nan
+from typing import TYPE_CHECKING, Any
 
-import msgspec
+from msgspec import UNSET, Struct, field
 
-from ..codec import convert
-from ..metric_line import LARGEST_RANK
-from ..samples import DeviceSample, HostSample
-from .columns import ToldNumbers
+from ..metric_line import LARGEST
+from .columns import Metric, doubles, not_doubles
 from .defects import DefectKind
-from .observations import Observation
-from .rank import Bucket, Collections, Rank
-from .rates import is_rate, is_warmup, rank_of, training_rates
-from .records import FACTS, TABLES, Payload, Record, is_finite
-from .seen_lines import UNRANKED
+from .rates import KIND, are_rates, is_rank, is_warmup, training_rate
+from .records import FACTS, Payload, Record
+from .repeated_lines import RepeatedLines
+from .special_keys import SPECIAL, WITHOUT_NUMBERS, add_special
 
-READ_ELSEWHERE = frozenset(
-    {"device", "gpudata", "hostdata", "step_times", "part_ms", "startup", "garbage_collections"}
-    | {*TABLES}
-)
-NOT_NUMBERS = READ_ELSEWHERE | {
-    # counts and dates
+if TYPE_CHECKING:
+    from .columns import Floats, Marks
+
+NOT_NUMBERS = WITHOUT_NUMBERS | {
+    # counts, dates and texts
     *("rank", "rate", "train_rate", "step", "steps", "time", "elapsed", "arrived", "warmup"),
-    "first_bucket",
+    *("first_bucket", "task", "units"),
 }
-# Keys that lines with numbers alone do not have
-READ_ALONE = READ_ELSEWHERE | {
-    *("node", "shares", "memory_peak", "buckets", "compute_dtype", "train_rate", *FACTS)
-}
+RATES = frozenset({"rate", "train_rate"})
+TOLD_OF_RATES = (*RATES, "steps", "step", "time", "elapsed", "arrived", *KIND)
+NOT_FINITE = ("nan", "inf", "-inf", "infinity", "-infinity")  # as texts, too: JSON has none
 
-NOT_FINITE = (
-    "nan",
-    "inf",
-    "-inf",
-    "infinity",
-    "-infinity",
-)  # JSON has no such numbers: also as text
-_NOTHING = DeviceSample()
-
-ReportDefect = Callable[[DefectKind], None]
+ReportDefects = Callable[[DefectKind, Sequence[int]], None]
+"""Takes a kind of defect, and the places of the payloads that have it."""
 
 
-def add_payload(record: Record, data: Payload, report_defect: ReportDefect) -> None:
-    """Add a payload to a record; a damaged part is left out and reported as a defect."""
-    record.told.add(data, record.own_rank)
-    for rate in training_rates(data):
-        _rate(record, rate, data, report_defect)
-    if "loss" in data:
-        record.losses.append(data["loss"])
-    if "gpudata" in data:
-        _samples(record, data["gpudata"], data.get("time"), report_defect)
-    if "hostdata" in data:
-        _host(record, data["hostdata"], report_defect)
-    if "step_times" in data and not _take_steps(record, data["step_times"]):
-        report_defect(DefectKind.BAD_STEPS)
-    if isinstance(data.get("compute_dtype"), str):
-        record.compute_dtype = data["compute_dtype"]
-    rank = data.get("rank", 0)
-    if _is_rank(rank):
-        _add_to_rank(record, rank, data)
-        if isinstance(data.get("buckets"), list) and not _take_buckets(_rank(record, rank), data):
-            report_defect(DefectKind.BAD_BUCKETS)
-        if isinstance(data.get("garbage_collections"), dict) and not _take_collections(
-            _rank(record, rank), data
-        ):
-            report_defect(DefectKind.BAD_COLLECTIONS)
-    for key in FACTS:
-        if isinstance(data.get(key), dict) and data.get("rank", 0) == 0:
-            record.facts.setdefault(key, {}).update(data[key])
-    for key in TABLES:
-        if isinstance(data.get(key), dict):
-            record.tables.setdefault(key, []).append(data[key])
-    if not is_warmup(data):
-        _add_numbers(record, rank if _is_rank(rank) else 0, data)
+class Payloads(Struct):
+    """Payloads with the same keys, among lines that were read together."""
+
+    keys: tuple[str, ...]
+    places: list[int] = field(default_factory=list)  # among the lines, ascending
+    payloads: list[Payload] = field(default_factory=list)
+
+    def column(self, name: str) -> list[Any]:
+        """What they tell under a name; ``UNSET`` if that is none of the keys."""
+        if name not in self.keys:
+            return [UNSET] * len(self.places)
+        return [data[name] for data in self.payloads]
+
+    def measured(self) -> "Payloads":
+        """Those that are not of the warm-up."""
+        if "warmup" not in self.keys:
+            return self
+        keep = [not is_warmup(told) for told in self.column("warmup")]
+        return Payloads(
+            self.keys, list(compress(self.places, keep)), list(compress(self.payloads, keep))
+        )
 
 
-def _add_numbers(record: Record, rank: int, data: Payload) -> None:
-    """Add the numbers of a metric line, also those one level down.
+class PayloadReader:
+    """Adds payloads to a record; a damaged part is left out and reported as a defect."""
 
-    Numbers in a group of ``FACTS`` keep their names; in another group they are ``group.name``.
+    def __init__(self, record: Record) -> None:
+        self._record = record
+        self._lines = RepeatedLines()
+
+    def add(self, groups: Sequence[Payloads], report: ReportDefects) -> None:
+        """Add the payloads of lines that were read together, by their keys."""
+        seen = self._add_rates(groups, report)
+        telling = [group for group in groups if "loss" in group.keys]
+        self._record.losses.extend(_told(telling, ["loss"])[1]["loss"])
+        special: dict[int, Payload] = {}
+        for group in groups:
+            if not SPECIAL.isdisjoint(group.keys):
+                special |= zip(group.places, group.payloads, strict=True)
+        for place in sorted(special):
+            for kind in add_special(self._record, special[place]):
+                report(kind, [place])
+        by_name: dict[str, list[Payloads]] = defaultdict(list)
+        for group in map(Payloads.measured, groups):
+            for name in group.keys:
+                by_name[name].append(group)
+        for name, telling in by_name.items():
+            if name not in NOT_NUMBERS:
+                places, told = _told(telling, [name, "rank"])
+                self._add_named(name, told[name], _ranks(told["rank"], 0), seen[places])
+
+    def _add_rates(self, groups: Sequence[Payloads], report: ReportDefects) -> "Floats":
+        """Add the training rates; return how many usable ones there are up to each place."""
+        from ..numerics import np
+
+        before = self._record.told.usable
+        telling = [group for group in groups if not RATES.isdisjoint(group.keys)]
+        places, told = _told(telling, TOLD_OF_RATES)
+        count = len(places)
+        if told["task"].count("train") < count or told["train_rate"].count(UNSET) < count:
+            places, told = self._training(places, told)
+        usable = np.zeros(1 + max(group.places[-1] for group in groups))
+        if places:
+            there = np.array(places)
+            usable[there] = self._add_observations(
+                told, lambda kind, marks: report(kind, there[marks].tolist())
+            )
+        return before + np.cumsum(usable)
+
+    def _training(
+        self, places: Sequence[int], told: Mapping[str, Sequence[Any]]
+    ) -> tuple[list[int], dict[str, list[Any]]]:
+        """The lines that have a training rate, as ``rate``; the others are counted."""
+        lines = [_line(told, k) for k in range(len(places))]
+        rates = list(map(training_rate, lines))
+        for line, rate in zip(lines, rates, strict=True):
+            if rate is UNSET:
+                self._record.told.add(line)
+        keep = [rate is not UNSET for rate in rates]
+        told = {**told, "rate": rates, "task": ["train"] * len(rates)}
+        columns = {name: list(compress(values, keep)) for name, values in told.items()}
+        return list(compress(places, keep)), columns
+
+    def _add_observations(
+        self,
+        told: Mapping[str, Sequence[Any]],
+        report: "Callable[[DefectKind, Marks], None]",
+    ) -> "Marks":
+        """Add rates, and what their lines tell; return which are usable and after the warm-up."""
+        from ..numerics import np
+
+        record = self._record
+        names = ("steps", "step", "time", "elapsed", "arrived")
+        columns = {name: _column(told[name]) for name in names}
+        rate = columns["rate"] = np.array(doubles(told["rate"]))
+        columns["rank"] = np.array(_ranks(told["rank"], record.own_rank or 0), float)
+        warmup = columns["warmup"] = np.array(_warmups(told["warmup"]), float)
+        steps, is_usable = columns["steps"], are_rates(rate)
+        is_count = (steps > 0) & (steps == np.floor(steps))
+        columns["steps"] = np.where(is_count, steps, nan)
+        if not is_count.all():
+            is_told = np.array([value not in (UNSET, None) for value in told["steps"]])
+            report(DefectKind.BAD_STEP_COUNT, is_told & ~is_count)
+        columns["repeated"] = self._repeated(columns)
+        report(DefectKind.REPEATED_RATE, columns["repeated"] != 0)
+        report(DefectKind.BAD_RATE, ~is_usable)
+        record.rates.add(columns, not_doubles(told["rate"]))
+        texts = (text for text in told["units"] if text and isinstance(text, str))
+        record.units = record.units or next(texts, "")
+        is_positive = is_usable & (rate > 0)
+        self._count(told, is_positive)
+        counted: Marks = is_positive & (warmup == 0)
+        return counted
+
+    def _repeated(self, columns: "Mapping[str, Floats]") -> "Floats":
+        """Which lines were written before, as 1: only those that tell both step and time."""
+        from ..numerics import np
+
+        rank, step, time, rate = (columns[name] for name in ("rank", "step", "time", "rate"))
+        repeated = np.zeros(len(rate))
+        known = np.isfinite(step) & np.isfinite(time) & (np.abs(rate) < LARGEST)
+        if known.any():
+            repeated[known] = self._lines.add(rank[known], step[known], time[known], rate[known])
+        return repeated
+
+    def _count(self, told: Mapping[str, Sequence[Any]], is_positive: "Marks") -> None:
+        """Count rates: the usable ones of lines that tell the same together."""
+        # true is equal to 1, but is no rank
+        columns = [*(told[name] for name in KIND), list(map(type, told["rank"]))]
+        counts, own_rank = self._record.told, self._record.own_rank
+        try:
+            kinds = Counter(compress(zip(*columns, strict=True), is_positive.tolist()))
+            counts.add_kinds(kinds, own_rank)
+        except TypeError:  # a list or an object in the place of a text or a number
+            is_positive = is_positive & False
+        for place in (~is_positive).nonzero()[0].tolist():
+            counts.add(_line(told, place), own_rank)
+
+    def _add_named(
+        self, name: str, values: Sequence[Any], ranks: Sequence[int], seen: "Floats"
+    ) -> None:
+        """Add what lines told under a name: a number each, or a group of numbers by their names.
+
+        Numbers in a group of ``FACTS`` keep their names; in another group they are ``group.name``.
+        """
+        self._add_numbers(name, values, ranks, seen)
+        if dict not in set(map(type, values)):
+            return
+        places: dict[str, list[int]] = defaultdict(list)
+        for place, value in enumerate(values):
+            for inner in value if isinstance(value, dict) else ():
+                places[inner].append(place)
+        for inner, telling in places.items():
+            self._add_numbers(
+                inner if name in FACTS else f"{name}.{inner}",
+                [values[place][inner] for place in telling],
+                [ranks[place] for place in telling],
+                seen[telling],
+            )
+
+    def _add_numbers(
+        self, name: str, values: Sequence[Any], ranks: Sequence[int], seen: "Floats"
+    ) -> None:
+        """Add the numbers among values, and count what is not finite."""
+        from ..numerics import np
+
+        is_number = np.abs(np.array(doubles(values))) < LARGEST
+        for value in compress(values, (~is_number).tolist()):
+            if isinstance(value, float | str) and str(value).lower() in NOT_FINITE:
+                self._record.not_finite.setdefault(name, Counter())[str(value)] += 1
+        by_rank: dict[int, list[int]] = defaultdict(list)
+        for place in is_number.nonzero()[0].tolist():
+            by_rank[ranks[place]].append(place)
+        for rank, places in by_rank.items():
+            metric = self._record.numbers.setdefault(name, {}).setdefault(rank, Metric())
+            metric.numbers.extend([values[place] for place in places])
+            metric.seen.add(seen[places])
+
+
+def _line(told: Mapping[str, Sequence[Any]], place: int) -> Payload:
+    """What one of the lines told."""
+    return {name: values[place] for name, values in told.items() if values[place] is not UNSET}
+
+
+def _told(
+    groups: Sequence[Payloads], names: Iterable[str]
+) -> tuple[list[int], dict[str, list[Any]]]:
+    """What payloads tell under names, in their order: their places and values.
+
+    The value is ``UNSET`` where a payload does not have the key.
     """
-    for key, value in data.items():
-        if key in NOT_NUMBERS:
-            continue
-        if not isinstance(value, dict):
-            _add_number(record, key, rank, value)
-            continue
-        for name, inner in value.items():
-            whole = name if key in FACTS else f"{key}.{name}"
-            _add_number(record, whole, rank, inner)
+    columns = {}
+    for name in names:
+        parts = [group.column(name) for group in groups]
+        columns[name] = parts[0] if len(parts) == 1 else list(chain.from_iterable(parts))
+    places = list(chain.from_iterable(group.places for group in groups))
+    if len(groups) > 1:
+        order = sorted(range(len(places)), key=places.__getitem__)
+        places = [places[k] for k in order]
+        columns = {name: [values[k] for k in order] for name, values in columns.items()}
+    return places, columns
 
 
-def _add_number(record: Record, name: str, rank: int, value: Any) -> None:
-    if is_finite(value):
-        told = record.numbers.setdefault(name, {}).setdefault(rank, ToldNumbers())
-        told.append(value, record.told.usable)
-    elif isinstance(value, float | str) and str(value).lower() in NOT_FINITE:
-        record.not_finite.setdefault(name, Counter())[str(value)] += 1
+def _column(told: Sequence[Any]) -> "Floats":
+    """The numbers that lines tell under a name, shape (n,); NaN where there is none."""
+    from ..numerics import np
+
+    values = np.array(doubles(told))
+    return np.where(np.abs(values) < LARGEST, values, nan)
 
 
-def _rate(record: Record, rate: Any, data: Payload, report_defect: ReportDefect) -> None:
-    rank = rank_of(data)
-    seen = Observation(
-        rate,
-        _steps(data.get("steps"), report_defect),
-        is_warmup(data),
-        (record.own_rank or 0) if rank is None else rank,
-        data.get("time"),
-        data.get("elapsed"),
-        data.get("arrived"),
-        _is_repeated(record, rate, data),
-    )
-    record.rates.append(seen)
-    if seen.repeated:
-        report_defect(DefectKind.REPEATED_RATE)
-    if isinstance(units := data.get("units"), str):
-        record.units = record.units or units
-    if not is_rate(rate):
-        report_defect(DefectKind.BAD_RATE)
+def _ranks(told: Sequence[Any], otherwise: int) -> Sequence[int]:
+    """The ranks of lines; where none is told, another number."""
+    if set(map(type, told)) == {int} and is_rank(min(told)) and is_rank(max(told)):
+        return told
+    return [rank if is_rank(rank) else otherwise for rank in told]
 
 
-def _steps(steps: Any, report_defect: ReportDefect) -> int | None:
-    if steps is None:
-        return None
-    if is_finite(steps) and steps > 0 and steps == int(steps):
-        return int(steps)
-    report_defect(DefectKind.BAD_STEP_COUNT)
-    return None
-
-
-def _is_repeated(record: Record, rate: Any, data: Payload) -> bool:
-    """Whether the same line was written before: only if it tells both its step and its time."""
-    rank, step, time = data.get("rank"), data.get("step"), data.get("time")
-    if not (is_finite(step) and is_finite(time) and is_finite(rate)):
-        return False
-    return record.lines.add(rank if is_finite(rank) else UNRANKED, step, time, rate)
-
-
-def _samples(record: Record, gpudata: Any, time: Any, report_defect: ReportDefect) -> None:
-    """Add the samples of devices; one that does not tell its own time is of that of the line."""
-    if not isinstance(gpudata, dict):
-        report_defect(DefectKind.BAD_SAMPLE)
-        return
-    # newer versions of milabench write the time among the devices
-    devices = {device: readings for device, readings in gpudata.items() if device != "time"}
-    when = gpudata.get("time", time)
-    for device, sample in _converted(devices).items():
-        if sample is None or sample == _NOTHING:
-            report_defect(DefectKind.BAD_SAMPLE)
-            continue
-        if sample.time is None and is_finite(when):
-            sample = msgspec.structs.replace(sample, time=float(when))
-        record.samples.setdefault(device, []).append(sample)
-
-
-def _converted(devices: dict[str, Any]) -> dict[str, DeviceSample | None]:
-    """The samples of all devices: converted at once for speed, one by one if any is damaged."""
-    try:
-        return convert(devices, dict[str, DeviceSample | None])
-    except ValueError:
-        return {device: _sample(readings) for device, readings in devices.items()}
-
-
-def _sample(readings: object) -> DeviceSample | None:
-    try:
-        return convert(readings, DeviceSample)
-    except ValueError:
-        return None
-
-
-def _host(record: Record, hostdata: object, report_defect: ReportDefect) -> None:
-    try:
-        record.host.append(convert(hostdata, HostSample))
-    except ValueError:
-        report_defect(DefectKind.BAD_SAMPLE)
-
-
-def _take_steps(record: Record, times: Any) -> bool:
-    """Append step times to those of their rank; return whether they are usable."""
-    match times:
-        case {"rank": rank, "ms": list() as ms, "wait_ms": list() as wait_ms} if _is_rank(rank):
-            parts = times.get("parts") or {}
-            if not _are_lists(parts):
-                return False
-            return _rank(record, rank).take(ms, wait_ms, parts)
-    return False
-
-
-def _are_lists(parts: Any) -> bool:
-    return isinstance(parts, dict) and all(isinstance(found, list) for found in parts.values())
-
-
-def _add_to_rank(record: Record, rank: int, data: Payload) -> None:
-    """Add the rest about one rank: its device, node and memory, the parts of its steps."""
-    if isinstance(data.get("device"), dict):
-        record.devices[rank] = data["device"]
-    if isinstance(data.get("node"), str) and "rank" in data:
-        _rank(record, rank).node = data["node"]
-    if isinstance(data.get("startup"), dict):
-        told = data["startup"].items()
-        _rank(record, rank).startup = {name: float(s) for name, s in told if is_finite(s)}
-    if "memory_peak" in data:
-        _memory_peak(record, rank, data["memory_peak"])
-    if isinstance(data.get("shares"), dict):
-        known = _rank(record, rank)
-        known.shares = {part: share for part, share in data["shares"].items() if is_finite(share)}
-        known.part_ms = _part_ms(data.get("part_ms"))
-
-
-def _memory_peak(record: Record, rank: int, peak: Any) -> None:
-    """Add a peak: allocated and reserved memory in MiB, or reserved memory alone."""
-    match peak:
-        case [allocated, reserved]:
-            pass
-        case [reserved] | reserved:
-            allocated = None
-    if not is_finite(reserved):
-        return
-    known = _rank(record, rank)
-    known.reserved = max(float(reserved), known.reserved)  # NaN is never greater
-    if is_finite(allocated):
-        known.allocated = max(float(allocated), known.allocated)
-
-
-def _part_ms(times: Any) -> dict[str, tuple[float, float]]:
-    """The mean and the deviation of each part that has both."""
-    part_ms: dict[str, tuple[float, float]] = {}
-    if isinstance(times, dict):
-        for part, pair in times.items():
-            match pair:
-                case [mean, deviation] if is_finite(mean) and is_finite(deviation):
-                    part_ms[part] = float(mean), float(deviation)
-    return part_ms
-
-
-def _take_buckets(rank: Rank, data: Payload) -> bool:
-    """Take buckets from the number ``first_bucket`` on; return whether they are usable."""
-    slowdown, first = data.get("overlap_slowdown"), data.get("first_bucket", 0)
-    if is_finite(slowdown):
-        rank.overlap_slowdown = float(slowdown)
-    try:
-        found = convert(data["buckets"], list[Bucket])
-    except ValueError:
-        return False
-    if not all(is_finite(time) for each in found for time in each.known_ms):
-        return False
-    if not _is_rank(first) or not 0 <= first <= len(rank.buckets):
-        return False
-    rank.buckets[first:] = found
-    return True
-
-
-def _take_collections(rank: Rank, data: Payload) -> bool:
-    """Take the collections of a rank; return whether they are usable."""
-    try:
-        found = convert(data["garbage_collections"], Collections)
-    except ValueError:
-        return False
-    times = found.ms, *found.step_ms, found.full_ms or 0.0, found.frozen_ms or 0.0
-    if len(found.steps) != len(found.step_ms) or not all(map(is_finite, times)):
-        return False
-    if min(times) < 0:
-        return False
-    rank.collections = found
-    return True
-
-
-def _is_rank(value: object) -> bool:
-    return type(value) is int and 0 <= value < LARGEST_RANK  # not a bool
-
-
-def _rank(record: Record, rank: int) -> Rank:
-    return record.ranks.setdefault(rank, Rank())
+def _warmups(told: Sequence[Any]) -> Sequence[bool]:
+    """Which lines are of the warm-up."""
+    return list(map(is_warmup, told)) if any(told) else [False] * len(told)

@@ -6,9 +6,9 @@ its launch, and the report's of a recorded run are all by ``why_nothing_measured
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from msgspec import UNSET, Struct, field
 
@@ -16,10 +16,14 @@ from ..errors import shortened, shown_names
 from ..events import NO_RATE, NO_USABLE_RATE
 from ..metric_line import LARGEST, LARGEST_RANK, MetricLine
 
+if TYPE_CHECKING:
+    from .columns import Floats, Marks
+
 OFTEN = 10  # times that a channel is opened: not once by a rank, but again and again
 MEASURED = ("", "0", "false", "no", "none", "off")  # texts of `warmup` that mean none
+KIND = ("task", "rank", "units", "warmup")  # what lines tell of their rate but its value
+_kind = attrgetter(*KIND)
 _SHOWN = 20  # characters of a rate that cannot be used
-_KIND = attrgetter("task", "rank", "units", "warmup")
 
 
 def is_finite(value: object) -> TypeGuard[float]:
@@ -36,23 +40,35 @@ def is_rate(value: object) -> TypeGuard[float]:
     return value == 0 or 1 / LARGEST < value < LARGEST  # false for NaN, right for 400 digits
 
 
-def training_rates(payload: Mapping[str, Any]) -> Iterator[object]:
-    """The training rates in a payload, whatever they are; older files have ``train_rate``."""
+def are_rates(values: "Floats") -> "Marks":
+    """Which values can be rates, as ``is_rate`` says of one; shape (n,)."""
+    usable: Marks = (values == 0) | ((values > 1 / LARGEST) & (values < LARGEST))
+    return usable
+
+
+def training_rate(payload: Mapping[str, Any]) -> object:
+    """The training rate in a payload, whatever it is; ``UNSET`` if it has none.
+
+    Older files have ``train_rate``.
+    """
     if "rate" in payload and payload.get("task") == "train":
-        yield payload["rate"]
-    if "train_rate" in payload:
-        yield payload["train_rate"]
+        return payload["rate"]
+    return payload.get("train_rate", UNSET)
+
+
+def is_rank(value: object) -> TypeGuard[int]:
+    """Whether a value is the number of a rank."""
+    return type(value) is int and 0 <= value < LARGEST_RANK  # not a bool
 
 
 def rank_of(payload: Mapping[str, Any]) -> int | None:
     """The rank that a payload tells; None if it tells none."""
     rank = payload.get("rank")
-    return rank if type(rank) is int and 0 <= rank < LARGEST_RANK else None  # not a bool
+    return rank if is_rank(rank) else None
 
 
-def is_warmup(payload: Mapping[str, Any]) -> bool:
-    """Whether a metric line is of the warm-up: if it says so in any way, as ``true``, 1 or text."""
-    said = payload.get("warmup")
+def is_warmup(said: object) -> bool:
+    """Whether a line is of the warm-up: if its ``warmup`` says so, as ``true``, 1 or text."""
     return said.strip().lower() not in MEASURED if isinstance(said, str) else bool(said)
 
 
@@ -72,52 +88,49 @@ class RateCounts(Struct):
     not_ranks: set[str] = field(default_factory=set)  # told in place of a rank, such as text
     reopened: bool = False  # the channel was opened for each line: by whom is not known
 
-    def add(self, payload: Mapping[str, Any], own_rank: int | None = None) -> None:
+    def add(self, payload: Mapping[str, Any], own_rank: int | None = None, count: int = 1) -> None:
         """Count the rates of a payload.
 
         Args:
             payload: what a metric line holds.
             own_rank: the rank that the process is itself; None for a torchrun.
+            count: the number of such lines.
         """
-        rates = list(training_rates(payload))
-        if "rate" in payload and "task" not in payload:
-            self.untasked += 1
-        elif "rate" in payload and payload["task"] != "train":
-            self.other_task += 1
-        for rate in rates:
-            if not (is_rate(rate) and rate > 0):
-                self.unusable += 1
-                self.first_unusable = self.first_unusable or str(rate)[:_SHOWN] or "empty"
-            elif is_warmup(payload):
-                self.warmup += 1
-            else:
-                self._count(payload, own_rank)
+        rate = training_rate(payload)
+        if rate is UNSET and "rate" in payload and "task" in payload:
+            self.other_task += count
+        elif rate is UNSET and "rate" in payload:
+            self.untasked += count
+        elif rate is UNSET:
+            return
+        elif not (is_rate(rate) and rate > 0):
+            self.unusable += count
+            self.first_unusable = self.first_unusable or str(rate)[:_SHOWN] or "empty"
+        elif is_warmup(payload.get("warmup")):
+            self.warmup += count
+        else:
+            self._add_usable(payload, own_rank, count)
+
+    def add_kinds(self, kinds: Counter[tuple[Any, ...]], own_rank: int | None) -> None:
+        """Count lines with usable rates by their ``KIND``, ``UNSET`` where they do not tell it."""
+        for kind, count in kinds.items():
+            told = zip(KIND, kind, strict=False)
+            payload = {name: value for name, value in told if value is not UNSET}
+            self.add({"rate": 1.0, **payload}, own_rank, count)
 
     def add_lines(self, lines: Sequence[MetricLine], own_rank: int | None = None) -> None:
-        """Count the rates of ordinary lines, as ``add`` does those of one payload."""
-        kinds = Counter(map(_KIND, [line for line in lines if line.rate is not UNSET]))
-        for (task, rank, units, warmup), count in kinds.items():
-            rank = own_rank if rank is UNSET else rank
-            if task is UNSET:
-                self.untasked += count
-            elif task != "train":
-                self.other_task += count
-            elif warmup is True:
-                self.warmup += count
-            else:
-                self.usable += count
-                self.unranked += count * (rank is None)
-                if rank is not None:
-                    self.ranks.add(rank)
-                if units is not UNSET and units:
-                    self.units.add(units)
+        """Count the rates of ordinary lines."""
+        kinds: Counter[tuple[Any, ...]] = Counter(
+            map(_kind, [line for line in lines if line.rate is not UNSET])
+        )
+        self.add_kinds(kinds, own_rank)
 
-    def _count(self, payload: Mapping[str, Any], own_rank: int | None) -> None:
-        self.usable += 1
+    def _add_usable(self, payload: Mapping[str, Any], own_rank: int | None, count: int) -> None:
+        self.usable += count
         rank = rank_of(payload)
         rank = own_rank if rank is None else rank
         if rank is None:
-            self.unranked += 1
+            self.unranked += count
             if payload.get("rank") is not None:
                 self.not_ranks.add(str(payload["rank"])[:_SHOWN])
         else:

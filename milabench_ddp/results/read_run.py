@@ -1,15 +1,16 @@
 """Reads a run folder, of milabench or of ours, finished, running or cut off, into a `Run`."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from ..errors import RunDirError, did_you_mean, shown_names
+from .columns import Scratch
 from .defects import DefectKind, FileDefect
-from .read_files import has_ended, read_files
+from .read import read_events
 from .read_state import read_state, refuse_newer
-from .records import Run
+from .records import Record, Run
 from .run_dir import RunDir
-from .state import RunState
 from .write import SCHEMA
 
 DO_NOT_COUNT = (
@@ -35,12 +36,22 @@ def read_run(path: Path) -> Run:
         defects.append(FileDefect(path, kind, detail=getattr(error, "strerror", "") or str(error)))
 
     state = read_state(RunDir(path), on_defect)
-    records = read_files(files, _tables(path, state, files))
+    records = _records(files)
     for record in records:
         refuse_newer(record.path, record.config.get("schema"), SCHEMA)
     defects += [defect for record in records for defect in record.defects]
     counting = tuple(record for record in records if not record.has(*DO_NOT_COUNT))
     return Run(path, state, counting, tuple(defects))
+
+
+def _records(files: Sequence[Path]) -> list[Record]:
+    """The records of files; their numbers are in memory only where there are few."""
+    records, scratch = [], Scratch()
+    for file in files:
+        records.append(read_events(file))
+        with suppress(OSError):  # no file can be written: they stay in memory
+            records[-1].move_to(scratch)
+    return records
 
 
 def existing(name: str) -> RunDir:
@@ -53,14 +64,6 @@ def existing(name: str) -> RunDir:
     if not path.exists():
         raise RunDirError(_not_there(path))
     return RunDir(path.absolute())
-
-
-def _tables(path: Path, state: RunState | None, files: Sequence[Path]) -> Path | None:
-    """The folder in which to keep tables of the files; None while the run goes on."""
-    if state is not None:
-        return RunDir(path).tables if state.header.outcome is not None else None
-    # of a run of milabench, the files alone tell
-    return RunDir(path).tables if all(map(has_ended, files)) else None
 
 
 def _data_files(path: Path) -> list[Path]:

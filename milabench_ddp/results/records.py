@@ -6,19 +6,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from ..config.schema import SkippedBenchmark
 from ..errors import shortened
 from ..events import Status, Verdict
 from ..samples import DeviceProblem, DeviceSample, HostSample
-from .columns import Numbers, ToldNumbers
+from .columns import Column, Metric, Scratch
 from .defects import DefectKind, FileDefect
-from .observations import Observations
 from .rank import Rank
+from .rate_columns import Rates
 from .rates import RateCounts
 from .rates import is_finite as is_finite
-from .seen_lines import SeenLines
 from .state import RunState
 
 Payload = Mapping[str, Any]
@@ -57,12 +56,11 @@ class Record(Struct):
     start: Payload | None = None
     end: Payload | None = None
     stopped: bool = False  # it sent `stop`: it had enough observations
-    rates: Observations = field(default_factory=Observations)
+    rates: Rates = field(default_factory=Rates)
     told: RateCounts = field(default_factory=RateCounts)  # what it told of its rate, counted
-    lines: SeenLines = field(default_factory=SeenLines)  # those with a rate so far
     units: str = ""
     compute_dtype: str = ""  # the type of its matrix products, ``bf16`` say; empty if not told
-    losses: Numbers = field(default_factory=Numbers)
+    losses: Column = field(default_factory=Column)
     samples: dict[str, list[DeviceSample]] = field(default_factory=dict)  # by the device's index
     host: list[HostSample] = field(default_factory=list)  # of its node
     device_problems: list[DeviceProblem] = field(default_factory=list)
@@ -70,7 +68,7 @@ class Record(Struct):
     devices: dict[int, Payload] = field(default_factory=dict)  # as its ranks told them, by rank
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)  # by FACTS; those of rank 0
     # every number of the metric lines, by name and rank, but rates and what only counts or dates
-    numbers: dict[str, dict[int, ToldNumbers]] = field(default_factory=dict)
+    numbers: dict[str, dict[int, Metric]] = field(default_factory=dict)
     # numbers of the metric lines that are infinite or NaN, by name: how often each was told
     not_finite: dict[str, Counter[str]] = field(default_factory=dict)
     tables: dict[str, list[Payload]] = field(default_factory=dict)  # by TABLES
@@ -161,6 +159,19 @@ class Record(Struct):
             return None
         start, end = self.start.get("time"), self.end.get("time")
         return float(end - start) if is_finite(start) and is_finite(end) else None
+
+    def move_to(self, scratch: Scratch) -> None:
+        """Keep the numbers in a file where they are many.
+
+        Raises:
+            OSError: the file cannot be written; the numbers are still in memory.
+        """
+        columns = [self.losses, *structs.asdict(self.rates).values()]
+        for by_rank in self.numbers.values():
+            for metric in by_rank.values():
+                columns += [metric.numbers, metric.seen]
+        for column in columns:
+            column.move_to(scratch)
 
     def has(self, *kinds: DefectKind) -> bool:
         """Whether the file has a defect of one of these kinds."""

@@ -79,11 +79,6 @@ class RunDir(Struct, frozen=True):
         """The traces that the programs of a benchmark wrote, one for each rank."""
         return sorted(self.benchmark(benchmark).glob("*.trace.json"))
 
-    @property
-    def tables(self) -> Path:
-        """The folder in which a report keeps tables of large result files."""
-        return self.path / ".report"
-
     def node_log(self, node: str) -> Path:
         """The output of a node's agent."""
         return self.nodes / f"{node}.log"

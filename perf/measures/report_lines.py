@@ -17,56 +17,53 @@ LOCAL = 8  # files of a benchmark
 
 
 def measure(room: Room) -> Iterator[Figure]:
-    """The CPU time of the first report of a run and of the second, and the memory of the first."""
+    """The CPU time of the report of a run, and its memory."""
     sizes = room.pick([640], [10_000, 100_000, 1_000_000], [10_000, 100_000, 1_000_000, 10_000_000])
-    figures: dict[str, list[Figure]] = {"first report": [], "report again": [], "memory": []}
+    figures: list[list[Figure]] = [[], []]
     for size in sizes:
         folder = room.folder / f"lines-{size}"
         make(folder, size)
-        rounds = room.pick(1, 3, 5)
-        for name, found in _of_run(folder, 1 if size > 1_000_000 else rounds, f"{size:,}").items():
-            figures[name].append(found)
+        rounds = 1 if size > 1_000_000 else room.pick(1, 3, 5)
+        for found, figure in zip(figures, _of_run(folder, rounds, f"{size:,}"), strict=True):
+            found.append(figure)
         shutil.rmtree(folder)
-    for found in figures.values():
+    for found in figures:
         yield from with_growth(found, sizes)
 
 
-def _of_run(folder: Path, rounds: int, size: str) -> dict[str, Figure]:
-    costs: dict[str, list[Cost]] = {"first report": [], "report again": [], "decoder": []}
+def _of_run(folder: Path, rounds: int, size: str) -> tuple[Figure, Figure]:
+    reports: list[Cost] = []
+    decoders: list[Cost] = []
 
-    def first() -> float:
-        for kept in set(folder.iterdir()) - originals:
-            shutil.rmtree(kept) if kept.is_dir() else kept.unlink()
-        return again("first report")
-
-    def again(name: str = "report again") -> float:
-        costs[name].append(watched([*MILABENCH, "report", str(folder)]))
-        return costs[name][-1].cpu
+    def report() -> float:
+        reports.append(watched([*MILABENCH, "report", str(folder)]))
+        return reports[-1].cpu
 
     def decode() -> float:
-        costs["decoder"].append(watched(python("bare_decoder.py", folder)))
-        return costs["decoder"][-1].cpu
+        decoders.append(watched(python("bare_decoder.py", folder)))
+        return decoders[-1].cpu
 
-    originals = set(folder.iterdir())
-    first()  # fills the cache of the disk
-    for each in costs.values():
-        each.clear()
-    in_turn(rounds, {"decoder": decode, "first": first, "again": again}, warm=False)
-    floor = tuple(cost.cpu for cost in costs["decoder"])
+    report()  # fills the cache of the disk
+    reports.clear()
+    in_turn(rounds, {"decoder": decode, "report": report}, warm=False)
     floor_name = "msgspec decodes each line once"
-    figures = {}
-    for name in ("first report", "report again"):
-        taken = tuple(cost.cpu for cost in costs[name])
-        figures[name] = Figure(f"{name} of {size} lines, CPU", "s", taken, floor, floor_name)
-    figures["memory"] = Figure(
-        f"first report of {size} lines: memory",
-        "MiB",
-        tuple(cost.mib for cost in costs["first report"]),
-        tuple(cost.mib for cost in costs["decoder"]),
-        floor_name,
-        relation="difference",
+    return (
+        Figure(
+            f"report of {size} lines, CPU",
+            "s",
+            tuple(cost.cpu for cost in reports),
+            tuple(cost.cpu for cost in decoders),
+            floor_name,
+        ),
+        Figure(
+            f"report of {size} lines: memory",
+            "MiB",
+            tuple(cost.mib for cost in reports),
+            tuple(cost.mib for cost in decoders),
+            floor_name,
+            relation="difference",
+        ),
     )
-    return figures
 
 
 def make(folder: Path, count: int) -> None:

@@ -1,4 +1,4 @@
-"""Many lines of a few shapes: what is read at once is what is read line by line."""
+"""Many lines of a few kinds: what is read at once is what is read line by line."""
 
 import json
 import re
@@ -8,10 +8,9 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from milabench_ddp.results.read_events import AT_ONCE
 from tests.fuzz.told_lines import PAYLOADS, hostile
 from tests.support.result_files import config, end, start, write
-from tests.support.told_records import ONE_BY_ONE, told_values
+from tests.support.told_records import told
 
 LONGEST = 6000  # characters of a line
 _NUMBER = re.compile(r"[0-9]{1,18}")
@@ -46,7 +45,6 @@ class File:
     lines: tuple[Lines, ...]
     in_turn: bool
     block: int  # bytes
-    together: int
 
 
 _numbered = [{**payload, "loss_of_7": 0.5, "note": "part 3"} for payload in PAYLOADS]
@@ -61,15 +59,13 @@ files = st.builds(
     st.lists(_lines, min_size=1, max_size=4).map(tuple),
     st.booleans(),
     st.sampled_from([1, 300, 2000, 10_000]),
-    st.sampled_from([1, 2, 16]),
 )
 
 
 def check(file: File, folder: Path) -> None:
     """Whatever is read at once: the record is the same."""
     path = write(folder, "b.D0", config("b"), start(), *_text(file), end())
-    expected = told_values(path, block=AT_ONCE, together=ONE_BY_ONE)
-    assert told_values(path, block=file.block, together=file.together) == expected
+    assert told(path, block=file.block) == told(path, one_by_one=True)
 
 
 def _text(file: File) -> Sequence[str]:

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import Phase
 
+from milabench_ddp.results import read
+from milabench_ddp.results.records import Record
 from tests.fuzz.engine import play_round
 from tests.fuzz.targets import TARGETS
 
@@ -35,8 +37,8 @@ PLANTED: dict[str, tuple[str, Callable[..., Any]]] = {
     "condition": ("operator.le", operator.lt),
     "placeholder": ("milabench_ddp.config.placeholders.scalar_text", str),
     "filled tree": ("milabench_ddp.config.placeholders.fill_scalar", _fails),
-    "metric lines": ("milabench_ddp.results.read_run.read_files", lambda *_: []),
-    "many lines": ("milabench_ddp.results.read_events.add_groups", lambda *_: []),
+    "metric lines": ("milabench_ddp.results.read_run.read_events", Record),
+    "many lines": ("milabench_ddp.results.read.objects_in", lambda *_: [read._Line("stop")]),
     "run folder": ("milabench_ddp.report.assemble.read_run", _fails),
     "bash": ("shlex.quote", _bare),
     "sbatch": ("shlex.quote", _bare),

@@ -166,8 +166,8 @@ def check(told: Told, folder: Path) -> None:
     ended = BenchmarkState("b", Status(state.outcome), state.reason, launches=[state])
     write_record(run.state_json("b"), ended)
     first, second = read_run(run.path).records
-    assert [each.rate for each in first.rates if each.rate in good] == good, "good rates are lost"
-    assert [each.rate for each in second.rates] == neighbour, "a neighbour's rates are others"
+    assert [told for told in first.rates.rate if told in good] == good, "good rates are lost"
+    assert list(second.rates.rate) == neighbour, "a neighbour's rates are others"
     assert state.processes[1].outcome is Outcome.OK, "a neighbour's outcome is another"
     assert (first.tag, second.tag) == ("b.D0", "b.D1")
     names = {path.name.partition(".")[0] for path in run.path.iterdir()}

@@ -1,5 +1,6 @@
 import math
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -7,16 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from milabench_ddp.results.defects import DefectKind
-from milabench_ddp.results.payload import add_payload
 from milabench_ddp.results.rank import Bucket, Collections
+from milabench_ddp.results.read import read_events
 from milabench_ddp.results.records import Record
+from tests.support.result_files import config, line, start, write
+from tests.support.told_records import told_numbers as told
 
 
 def taken(*payloads: dict[str, Any]) -> tuple[Record, list[DefectKind]]:
-    record, faults = Record(Path("b.data")), []
-    for payload in payloads:
-        add_payload(record, payload, faults.append)
-    return record, faults
+    with TemporaryDirectory() as folder:
+        path = write(Path(folder), "b", config("b"), start(), *(line("data", p) for p in payloads))
+        record = read_events(path)
+    return record, [defect.kind for defect in record.defects]
 
 
 def times(rank: Any, ms: Any, wait_ms: Any) -> dict[str, Any]:
@@ -107,7 +110,7 @@ def test_every_number_is_kept_by_name_and_rank() -> None:
             "other": {"deep": {"deeper": 1.0}, "flat": math.nan, "one": 1.0},
         },
     )
-    assert record.numbers == {
+    assert told(record) == {
         "norm": {1: [(0.5, 1)]},
         "build_s": {1: [(2, 1)]},
         "other.one": {0: [(1.0, 1)]},

@@ -69,7 +69,7 @@ def test_values_that_are_no_rates(rate: object, shown: str) -> None:
     ],
 )
 def test_ways_to_say_that_a_line_is_of_the_warm_up(said: object, expected: bool) -> None:
-    assert is_warmup({**GOOD, "warmup": said}) is expected
+    assert is_warmup(said) is expected
 
 
 def test_a_good_rate_among_bad_ones_is_a_measurement() -> None:

@@ -9,9 +9,9 @@ from milabench_ddp.codec import decode
 from milabench_ddp.files import open_file
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.text import report_text
-from milabench_ddp.results import read_events as read_events_module
+from milabench_ddp.results import read as read_events_module
 from milabench_ddp.results.defects import DefectKind
-from milabench_ddp.results.read_events import read_events
+from milabench_ddp.results.read import read_events
 from milabench_ddp.results.read_run import read_run
 from milabench_ddp.results.run_dir import RunDir
 from tests.support.result_files import config, end, rates, start, write, write_state

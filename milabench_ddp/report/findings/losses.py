@@ -24,7 +24,7 @@ def losses_not_falling(row: Row) -> Findings:
     found = []
     processes = counted(row.processes)
     for process in processes:
-        told = process.record.losses.floats()
+        told = process.record.losses.values()
         losses = told[abs(told) < LARGEST]
         said = _rise(losses) or _standstill(losses)
         if said:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence, Sized
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...results.observations import Observations
 from ...results.rank import Rank
-from ...results.rates import is_rate
+from ...results.rate_columns import RateColumns, joined
+from ...results.rates import are_rates
 from ...samples import DeviceSample, sensors_of
 from ..charts.axes import Span
 from ..model import Finding, Row
@@ -14,7 +14,6 @@ from ..process import Processes, ProcessResult, counted
 from ..ranks.rank_launch import steady_launch
 from ..ranks.rank_summary import RankId, rank_id
 from ..statistics.durations import Weighed, sum_of_ranks
-from ..statistics.rate_lines import Lines, joined, lines_of
 from ..statistics.values import NAN, mean, median
 from .named import choose, is_named, named_ranks
 from .series import Course, TimeSeries
@@ -91,22 +90,18 @@ def _mean_rate(process: ProcessResult) -> float:
     return process.series.mean if process.series else NAN
 
 
-def _observations(process: ProcessResult) -> Lines:
+def _observations(process: ProcessResult) -> RateColumns:
     """Its rates in the order of time, warm-up first; of several ranks, their sums."""
     from ...numerics import np
 
-    told = process.record.rates
-    warmup = Observations()
-    for place in np.flatnonzero(told.warmup.values()).tolist():
-        seen = told[place]
-        if is_rate(seen.rate) and not seen.repeated:
-            warmup.append(seen)
-    ranks = [Weighed(lines, np.ones(len(lines))) for lines in lines_of(warmup).values()]
+    told = process.record.rates.load()
+    warmup = told.at(told.warmup & ~told.repeated & are_rates(told.rate))
+    ranks = [Weighed(lines, np.ones(len(lines))) for lines in warmup.by_rank().values()]
     measured = process.measured.lines
     return joined([sum_of_ranks(ranks).lines, measured]) if ranks else measured
 
 
-def _times(lines: Lines) -> "Floats | None":
+def _times(lines: RateColumns) -> "Floats | None":
     """Seconds since the first observation; None unless all tell when they were made."""
     from ...numerics import np
 

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .rate_lines import Lines
+from ...results.rate_columns import RateColumns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,7 +55,7 @@ OVERLAPS = 0.1  # the largest share of lines whose clocks may disagree
 class Weighed(Struct, frozen=True, eq=False):
     """Observations that count, and their durations, in a unit that is the same for all."""
 
-    lines: Lines
+    lines: RateColumns
     seconds: "Floats"  # shape (n,)
 
     def __len__(self) -> int:
@@ -66,11 +66,10 @@ class Weighed(Struct, frozen=True, eq=False):
         """No observations."""
         from ...numerics import np
 
-        none = np.empty(0)
-        return cls(Lines(none, none, none, none, none, np.empty(0, bool)), none)
+        return cls(RateColumns.none(), np.empty(0))
 
 
-def weighed(lines: Lines) -> Weighed:
+def weighed(lines: RateColumns) -> Weighed:
     """The observations of a rank that count, with their durations, by the rule above."""
     from ...numerics import np
 
@@ -82,7 +81,7 @@ def weighed(lines: Lines) -> Weighed:
     return Weighed(seen.at(is_known), lasted[is_known])
 
 
-def _durations(lines: Lines) -> "Floats":
+def _durations(lines: RateColumns) -> "Floats":
     """The durations of the observations that count."""
     seen = lines if lines.counts.all() else lines.at(lines.counts)
     if not len(seen):
@@ -95,7 +94,7 @@ def _durations(lines: Lines) -> "Floats":
     return _for_same_work(seen) if seconds is None else seconds
 
 
-def between(lines: Lines) -> tuple[float, float]:
+def between(lines: RateColumns) -> tuple[float, float]:
     """The seconds between observations that are in none of them, and all seconds, by the clock.
 
     An observation that came much later than the others, for its duration, came after something
@@ -132,7 +131,7 @@ def _for_a_unit(rates: "Floats") -> "Floats":
         return 1 / rates
 
 
-def _for_same_work(seen: Lines) -> "Floats":
+def _for_same_work(seen: RateColumns) -> "Floats":
     """The durations of lines for the same work; exactly 1 if all rates are equal."""
     from ...numerics import np
 
@@ -143,7 +142,7 @@ def _for_same_work(seen: Lines) -> "Floats":
     return durations
 
 
-def _by_steps(seen: Lines) -> "Floats | None":
+def _by_steps(seen: RateColumns) -> "Floats | None":
     from ...numerics import np
 
     if np.isnan(seen.steps).any():
@@ -151,7 +150,7 @@ def _by_steps(seen: Lines) -> "Floats | None":
     return seen.steps * _for_a_unit(seen.rate)
 
 
-def by_elapsed(seen: Lines) -> "Floats | None":
+def by_elapsed(seen: RateColumns) -> "Floats | None":
     """What the lines tell as ``elapsed``, if that is the time of each and not of all so far."""
     from ...numerics import np
 
@@ -197,7 +196,7 @@ class _Bunches(Struct, frozen=True, eq=False):
         return total
 
 
-def _by_clock(lines: Lines) -> "Floats | None":
+def _by_clock(lines: RateColumns) -> "Floats | None":
     """The durations that the times between the lines show; None if they show no pattern."""
     from ...numerics import np
 
@@ -227,7 +226,7 @@ def _by_clock(lines: Lines) -> "Floats | None":
     return found[lines.counts]
 
 
-def _clock(lines: Lines) -> _Bunches:
+def _clock(lines: RateColumns) -> _Bunches:
     """The bunches of lines by the better of both clocks."""
     arrived, told = _bunches(lines.arrived), _bunches(lines.time)
     return told if len(told) > len(arrived) else arrived

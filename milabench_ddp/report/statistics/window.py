@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ...results.rate_columns import RateColumns
 from .durations import LATE, Weighed, by_elapsed
-from .rate_lines import Lines
 from .values import total
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _is_late(seconds: "Floats", ends: "Floats", begin: float) -> bool:
     return float(ends[0]) - begin > LATE * second * float(seconds[0])
 
 
-def _ends(lines: Lines) -> tuple["Floats", float | None]:
+def _ends(lines: RateColumns) -> tuple["Floats", float | None]:
     """When each observation ended, and when the first began, if that is known.
 
     A line may be written long after the end of its observation. If lines tell the time since the

@@ -1,5 +1,6 @@
 """Makes the lines of each step, rate, sample and event from the records of a run's processes."""
 
+import math
 from collections.abc import Iterator
 from itertools import repeat
 
@@ -77,29 +78,34 @@ def _steps(of: ReportedRun, process: ProcessResult, number: int) -> Iterator[Ste
 
 def rate_lines(of: ReportedRun) -> Iterator[RateLine]:
     """A line for each rate that a program told, also those of the warm-up."""
+    from ...numerics import np
+
     for process in of.processes:
         record = process.record
         teller = of.tellers.get(record.job)
-        counted: dict[int, int] = {}  # observations of each rank that count so far
-        for place, seen in enumerate(record.rates):
-            steady = False
-            if teller is not None and seen.counts:
-                steady = counted.setdefault(seen.rank, 0) >= teller.steady.start
-                counted[seen.rank] += 1
-            times = filter(is_finite, (seen.time, seen.arrived))
+        seen = record.rates.load()
+        steady = np.zeros(len(seen), bool)
+        if teller is not None:
+            for rank in np.unique(seen.rank):
+                counted = (seen.counts & (seen.rank == rank)).nonzero()[0]
+                steady[counted[teller.steady.start :]] = True
+        times = np.where(np.isnan(seen.time), seen.arrived, seen.time)
+        columns = (seen.rank, times, seen.rate, seen.steps, seen.warmup, steady)
+        for place, line in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+            rank, time, rate, steps, is_warmup, is_steady = line
             yield RateLine(
                 run=of.folder,
                 benchmark=record.name,
                 tag=record.tag,
                 repeat=record.repeat or None,
-                rank=seen.rank,
+                rank=int(rank),
                 place=place,
-                time=next(times, None),
-                rate=seen.rate if is_finite(seen.rate) else None,
+                time=None if math.isnan(time) else time,
+                rate=rate if is_finite(rate) else None,
                 unit=record.units,
-                steps=seen.steps,
-                warmup=seen.warmup,
-                steady=steady,
+                steps=None if math.isnan(steps) else int(steps),
+                warmup=is_warmup,
+                steady=is_steady,
             )
 
 

@@ -3,9 +3,7 @@
 Each gradient takes the rank a millisecond, and the network sends one bucket after another.
 """
 
-import json
 from itertools import repeat
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,9 +15,9 @@ from benchmarks.common.overlap import bucket_ms
 from benchmarks.common.session import Session
 from benchmarks.common.strategies import data_parallel
 from benchmarks.common.training import Task, timed_steps
-from milabench_ddp.results.payload import add_payload
+from milabench_ddp.results.defects import DefectKind
 from milabench_ddp.results.rank import Bucket
-from milabench_ddp.results.records import Record
+from milabench_ddp.results.read import read_events
 from tests.support.ddp_network import Network
 from tests.support.fake_time import Time
 from tests.support.programs import program
@@ -150,16 +148,17 @@ def test_buckets_that_are_reduced_at_the_same_time_count_once():
     assert hidden.tolist() == [[[10.0, 0.0, 0.0]]]
 
 
-def test_many_buckets_are_told_in_several_lines():
+def test_many_buckets_are_told_in_several_lines(tmp_path):
     many = [[round(1234.5678 + k, 4) for k in range(100)]] * 3
     found = overlap.Passes([26214400] * 100, many, many, 1.23456)
     (lines,) = overlap.told([found])
     assert [line["first_bucket"] for line in lines] == [0, 40, 80]
     assert [line.get("overlap_slowdown") for line in lines] == [1.2346, None, None]
-    record = Record(Path("b.0.data"))
-    for line in lines:
-        payload = {"task": "main", "rank": 0, **line}
-        add_payload(record, json.loads(encode(payload)), pytest.fail)
+    told = [{"task": "main", "rank": 0, **line} for line in lines]
+    path = tmp_path / "b.0.data"
+    path.write_bytes(b"".join(encode({"event": "data", "data": each}) + b"\n" for each in told))
+    record = read_events(path)
+    assert [defect.kind for defect in record.defects] == [DefectKind.NO_CONFIG]
     rank = record.ranks[0]
     assert len(rank.buckets) == 100
     assert rank.buckets[99] == Bucket(26214400, 1333.5678, 0.0, 0.0)

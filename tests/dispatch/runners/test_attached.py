@@ -25,7 +25,7 @@ from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.machine.provenance import collect
 from milabench_ddp.plan.planner import plan_launches
 from milabench_ddp.progress import ProgressObserver
-from milabench_ddp.results.read_events import read_events
+from milabench_ddp.results.read import read_events
 from milabench_ddp.results.read_state import read_benchmark, read_header, require_state
 from milabench_ddp.results.run_dir import RunDir, save_state
 from milabench_ddp.results.state import BenchmarkState

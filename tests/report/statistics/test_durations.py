@@ -9,8 +9,8 @@ import pytest
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.statistics import durations
 from milabench_ddp.report.statistics.durations import Weighed, sum_of_ranks
-from milabench_ddp.report.statistics.rate_lines import lines_of
-from milabench_ddp.results.observations import Observation, Observations
+from milabench_ddp.results.rate_columns import RateColumns
+from tests.support.observed import Observation, rate_columns
 from tests.support.result_files import end, job, rate, start, write
 
 FAST, SLOW = 0.010, 0.100  # seconds of a step
@@ -25,12 +25,12 @@ Way = Callable[[list[Line]], list[Observation]]
 
 
 def weighed(lines: Iterable[Observation]) -> Weighed:
-    (found,) = lines_of(Observations(lines)).values()
+    (found,) = rate_columns(lines).by_rank().values()
     return durations.weighed(found)
 
 
 def between(lines: Iterable[Observation]) -> tuple[float, float]:
-    (found,) = lines_of(Observations(lines)).values()
+    (found,) = rate_columns(lines).by_rank().values()
     return durations.between(found)
 
 
@@ -215,7 +215,7 @@ def test_what_does_not_count() -> None:
     lines = [good, *bad, good._replace(warmup=True), good._replace(repeated=True), good]
     assert weighed(lines).lines.rate.tolist() == [5.0, 5.0]
     assert len(weighed(bad)) == 0
-    assert lines_of(Observations()) == {}
+    assert RateColumns.none().by_rank() == {}
 
 
 def test_the_sum_of_ranks_is_the_sum_of_their_means() -> None:

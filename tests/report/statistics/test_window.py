@@ -3,19 +3,18 @@
 import pytest
 
 from milabench_ddp.report.statistics.durations import Weighed, weighed
-from milabench_ddp.report.statistics.rate_lines import lines_of
 from milabench_ddp.report.statistics.window import Window, window_of
-from milabench_ddp.results.observations import Observation, Observations
+from tests.support.observed import Observation, rate_columns
 
 RATES = (10.0, 10.0, 20.0, 10.0)
 ENDS = (101.0, 102.0, 103.0, 104.0)
 
 
 def lines(**columns: tuple[float, ...]) -> Weighed:
-    found = Observations()
+    found = []
     for k, rate in enumerate(RATES):
         found.append(Observation(rate, **{name: values[k] for name, values in columns.items()}))
-    return weighed(lines_of(found)[0])
+    return weighed(rate_columns(found))
 
 
 def window(start: int = 0, **columns: tuple[float, ...]) -> Window | None:

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from milabench_ddp.results.defects import DefectKind
-from milabench_ddp.results.observations import Observation
-from milabench_ddp.results.read_events import output_lines, read_events
+from milabench_ddp.results.read import output_lines, read_events
 from milabench_ddp.samples import DeviceProblem, DeviceSample
+from tests.support.observed import Observation, observations
 from tests.support.result_files import RECORDED, config, end, line, loss, rate, sample, start, write
 
 REPLAYS = RECORDED / "replays"
@@ -39,8 +39,8 @@ def test_a_whole_file(tmp_path: Path) -> None:
     )
     record = read_events(path)
     assert (record.name, record.tag, record.repeat, record.units) == ("b", "b.D0", "R3", "items/s")
-    assert record.rates == [Observation(1.5, 3, True), Observation(2.5, 4, False)]
-    assert record.losses == [7.5]
+    assert observations(record.rates) == [Observation(1.5, 3, True), Observation(2.5, 4, False)]
+    assert list(record.losses) == [7.5]
     assert record.samples == {"0": [DeviceSample((500.0, 80000.0), 0.5)]}
     assert (record.ranks[1].allocated, record.ranks[1].reserved) == (10.0, 20.0)
     assert record.meta == {"cpu": {"count": 4}}
@@ -98,7 +98,10 @@ def test_a_bad_line_is_named_and_the_rest_is_read(tmp_path: Path, bad: str) -> N
     path = write(tmp_path, "b.D0", config("b"), start(), rate(1.0), bad, bad, rate(2.0), end())
     assert kinds(path) == [(BAD_LINES[bad], 4, 2)]
     record = read_events(path)
-    assert [o.rate for o in record.rates if isinstance(o.rate, float) and 0 < o.rate < 9] == [1, 2]
+    assert [told for told in record.rates.rate if isinstance(told, float) and 0 < told < 9] == [
+        1,
+        2,
+    ]
     assert record.end is not None
     assert f"{path}:4: " in str(record.defects[0])
     assert str(record.defects[0]).endswith("; and 1 more")
@@ -199,7 +202,7 @@ def test_no_bytes_make_it_fail(tmp_path_factory: pytest.TempPathFactory, noise: 
     path = tmp_path_factory.mktemp("noise") / "b.data"
     path.write_bytes(config("b").encode() + noise + b"\n" + rate(3.0).encode())
     record = read_events(path)
-    assert [o.rate for o in record.rates] == [3.0]
+    assert list(record.rates.rate) == [3.0]
 
 
 SCALARS = st.none() | st.booleans() | st.floats() | st.text()
@@ -221,7 +224,7 @@ def test_no_payload_makes_it_fail(tmp_path_factory: pytest.TempPathFactory, valu
 def test_a_whole_number_of_400_digits_among_lines_that_are_alike(tmp_path: Path) -> None:
     numbers = [rate(value) for value in (1.5, 10**400, 2.5)]
     path = write(tmp_path, "b.D0", config("b"), start(10.0), *numbers, end(0, 12.5))
-    assert [each.rate for each in read_events(path).rates][::2] == [1.5, 2.5]
+    assert list(read_events(path).rates.rate)[::2] == [1.5, 2.5]
     assert kinds(path) == [(DefectKind.BAD_RATE, 4, 1)]
 
 
@@ -260,4 +263,5 @@ def test_a_line_without_end_ends_the_file(tmp_path: Path):
         file.truncate(1 << 31)
     assert kinds(path) == [(DefectKind.TOO_LONG, 4, 1)]
     record = read_events(path)
-    assert (record.config, record.start, record.rates) == (whole.config, whole.start, whole.rates)
+    assert (record.config, record.start) == (whole.config, whole.start)
+    assert observations(record.rates) == observations(whole.rates)

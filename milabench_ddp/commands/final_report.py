@@ -6,7 +6,8 @@ from typing import TextIO
 
 from ..report.assemble import report_of
 from ..report.broken_rows import in_spite_of_broken
-from ..report.model import Report, Severity
+from ..report.finding import Severity
+from ..report.model import Report
 from ..report.text import WIDTH, report_text
 
 SUCCEEDED, FAILED, CANCELLED = 0, 1, 130

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from ..errors import MilabenchError, contained, reason_of
 from ..events import Outcome
-from .model import Failure, Finding, Report, Row, Severity
+from .finding import Finding, Severity
+from .model import Failure, Report, Row
 
 T = TypeVar("T")
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from ..marked import code_block, folded, marked, table_lines
 from ..table import Table
 from .document.make_benchmark import commands_of
-from .model import Failure, Finding, Report, Severity
+from .finding import Finding, Severity
+from .model import Failure, Report
 from .prediction.predict import Predicted
 from .prediction.prediction_table import prediction_table
 from .sentences import (

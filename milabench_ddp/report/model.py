@@ -1,8 +1,7 @@
 """The values of a report; its formats only lay them out."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from enum import StrEnum
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +12,7 @@ from ..events import Outcome
 from ..results.records import Payload, is_finite, mapping_or_empty
 from ..table import Measured
 from .compat import MilabenchSummary
+from .finding import Finding, Severity
 from .mfu import UNKNOWN, Utilisation
 from .monitored import Monitored, MonitoredHost
 from .process import ProcessResult, by_launch, counted, ended_ok, is_bandwidth
@@ -188,34 +188,6 @@ class Failure(Struct, frozen=True):
     script: Annotated[Path | None, about("the bash script that repeats its benchmark")] = None
 
 
-class Severity(StrEnum):
-    """How serious a finding is, the worst first."""
-
-    ERROR = "error"  # a number must not be trusted, or something is broken
-    WARNING = "warning"  # the numbers are right, but not what the machine could reach, or unsure
-    NOTE = "note"  # about the machine, or how the numbers were calculated
-
-    @property
-    def rank(self) -> int:
-        """Its place in the order, 0 for the worst."""
-        return list(Severity).index(self)
-
-
-class Finding(Struct, frozen=True):
-    """A finding: something that stands out or that is wrong."""
-
-    sentence: Annotated[str, about("the complete finding, as the text report shows it")]
-    benchmark: Annotated[str, about("empty where it is about a run or a file")] = ""
-    place: Annotated[str, about("a rank, a device, a process or a file")] = ""
-    evidence: Annotated[Payload, about("the numbers behind it")] = field(default_factory=dict)
-    # filled in from the finding's line in ``findings/__init__.py``
-    name: str = ""
-    severity: Severity = Severity.WARNING
-    advice: Annotated[str, about("what to do")] = ""
-    layer: Annotated[str, about("milabench's validation layer that looks for it, or empty")] = ""
-
-
-Findings = Iterator[Finding]
 Rows = Sequence[Row]
 
 

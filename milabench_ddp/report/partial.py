@@ -6,8 +6,8 @@ from glob import escape
 from ..results.read import read_events
 from ..results.records import Run
 from ..results.run_dir import RunDir
+from .finding import Finding, Severity
 from .findings import findings_of_row
-from .model import Finding, Severity
 from .process import ProcessResult, units_of
 from .statistics.interval import Series
 from .summary import summary_row

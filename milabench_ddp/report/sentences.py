@@ -11,7 +11,8 @@ from operator import attrgetter
 from ..config.schema import SkippedBenchmark
 from ..errors import shown_names
 from ..events import Outcome
-from .model import Failure, Finding, Report, Severity
+from .finding import Finding, Severity
+from .model import Failure, Report
 from .run_info import RunInfo
 
 NAMES = 5  # in a sentence

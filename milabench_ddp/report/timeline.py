@@ -19,7 +19,8 @@ from ..files import whole_file
 from ..results.rank import MOST, Rank
 from ..results.records import Record
 from ..samples import DeviceSample, sensors_of
-from .model import Finding, Report
+from .finding import Finding
+from .model import Report
 from .order import is_selected
 from .process import ProcessResult
 from .ranks.rank_launch import EXPOSED

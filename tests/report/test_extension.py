@@ -74,7 +74,8 @@ def test_a_finding_is_a_file_and_a_line(package_copy: PackageCopy) -> None:
         '''
         """Benchmarks of which few rates were measured."""
 
-        from ..model import Finding, Findings, Row
+        from ..finding import Finding, Findings
+        from ..model import Row
 
         FEWEST = 30
 
@@ -103,8 +104,9 @@ def test_a_finding_is_a_file_and_a_line(package_copy: PackageCopy) -> None:
 
 def test_a_key_of_a_benchmark_is_a_line_and_a_field(package_copy: PackageCopy) -> None:
     schema = "milabench_ddp/config/schema.py"
-    package_copy.add_line(schema, after='    "matrix": Key(', line='    "nice": Key(whole(0)),')
-    package_copy.add_line(schema, after="    scaling: Literal", line="    nice: int = 0")
+    declared = "    nice: Annotated[int, Meta(ge=0)] = 0"
+    package_copy.add_line(schema, after="    matrix: Any = None", line=declared)
+    package_copy.add_line(schema, after='"strong"] = "weak"', line="    nice: int = 0")
     assert package_copy.touched == {schema}
     text = "b: {program: main.py, plan: {method: per_gpu}, nice: 7}\n"
     (package_copy.folder / "main.py").touch()

@@ -5,14 +5,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from milabench_ddp.report.model import (
-    Failure,
-    Finding,
-    Report,
-    Row,
-    Severity,
-    Summary,
-)
+from milabench_ddp.report.finding import Finding, Severity
+from milabench_ddp.report.model import Failure, Report, Row, Summary
 from milabench_ddp.report.process import ProcessResult
 from milabench_ddp.report.run_info import RunInfo
 from milabench_ddp.results.rates import RateCounts

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.model import Failure, Finding, Report, Severity
+from milabench_ddp.report.finding import Finding, Severity
+from milabench_ddp.report.model import Failure, Report
 from milabench_ddp.report.scores import Score
 from milabench_ddp.report.sentences import (
     alike,

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from ...errors import shown_names
-from ..model import Severity
+from ..finding import Severity
 from ..pooling import has_local_changes
 from .model import ComparedBenchmark, Unit
 from .ratios import FEWEST, Ratio

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Annotated
 
 from ...codec import about
-from ..model import Failure, Finding
+from ..finding import Finding
+from ..model import Failure
 from ..run_info import RunInfo
 from ..scores import BenchmarkScore
 from .benchmark_report import BenchmarkReport

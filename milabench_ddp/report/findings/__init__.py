@@ -16,7 +16,8 @@ from msgspec.structs import replace
 
 from ...errors import contained
 from ..broken_rows import broken_finding
-from ..model import Finding, Row
+from ..finding import Finding
+from ..model import Row
 from . import (
     checked_gradients,
     device_problems,

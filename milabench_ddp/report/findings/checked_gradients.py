@@ -4,7 +4,8 @@ from collections import Counter
 from typing import Any
 
 from ...results.records import Payload, is_finite
-from ..model import Finding, Findings, Row
+from ..finding import Finding, Findings
+from ..model import Row
 
 
 def wrong_gradients(row: Row) -> Findings:

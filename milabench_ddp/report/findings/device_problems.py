@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from ...errors import shown_names
 from ...results.records import Record, Run
 from ...samples import DeviceProblem
-from ..model import Finding, Findings
+from ..finding import Finding, Findings
 from .finder import Measurements
 
 _SHOWN = 3  # benchmarks that a sentence names

@@ -9,7 +9,8 @@ from msgspec import Struct, field
 from ...errors import shown_names
 from ...results.records import Payload, Record, is_finite, mapping_or_empty
 from ...samples import DeviceSample
-from ..model import Finding, Findings, Row
+from ..finding import Finding, Findings
+from ..model import Row
 from ..monitored import Monitored, Stretch
 from ..statistics.values import largest
 from .finder import Measurements

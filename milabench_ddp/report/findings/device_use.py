@@ -5,7 +5,8 @@ from collections import defaultdict
 from ...errors import shown_names
 from ...results.records import Payload, is_finite, mapping_or_empty
 from ...samples import DeviceSample
-from ..model import Finding, Findings, Row
+from ..finding import Finding, Findings
+from ..model import Row
 from ..process import counted
 from ..statistics.values import NAN, known, largest, mean
 from .finder import Measurements

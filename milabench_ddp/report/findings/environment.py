@@ -5,7 +5,7 @@ from collections import defaultdict
 from ...errors import shown_names
 from ...hazards import hazards_in
 from ...results.records import Payload, Record, Run, is_finite, mapping_or_empty
-from ..model import Finding, Findings
+from ..finding import Finding, Findings
 from .finder import Measurements
 
 _SHOWN = 3  # benchmarks that a sentence names

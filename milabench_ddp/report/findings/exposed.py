@@ -1,6 +1,7 @@
 """Findings about communication that nothing hides."""
 
-from ..model import Finding, Findings, Row
+from ..finding import Finding, Findings
+from ..model import Row
 from ..ranks.ledger import LaunchTimes
 from ..statistics.values import mean
 from .what_if import condition, faster, launches_of

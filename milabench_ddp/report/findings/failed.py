@@ -6,7 +6,8 @@ from msgspec.structs import replace
 
 from ...events import NAN_LOSS, NO_RATE, NO_USABLE_RATE, Outcome
 from ..failures import NO_RECORDS
-from ..model import Failure, Finding, Findings
+from ..finding import Finding, Findings
+from ..model import Failure
 from .finder import Measurements
 
 _WITHOUT_RATE = (NO_RATE, NO_USABLE_RATE)

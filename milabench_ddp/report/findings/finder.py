@@ -7,7 +7,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...results.records import Run
-from ..model import Failure, Findings, Rows, Severity
+from ..finding import Findings, Severity
+from ..model import Failure, Rows
 from ..pooling import Difference
 
 Subject = TypeVar("Subject")

@@ -3,7 +3,8 @@
 import math
 from statistics import median
 
-from ..model import Finding, Findings, Row
+from ..finding import Finding, Findings
+from ..model import Row
 from ..process import counted
 from ..ranks.rank_summary import labels, rank_id
 

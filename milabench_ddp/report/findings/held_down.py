@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from ...errors import shown_names
 from ..clocks import BRAKE, HARDWARE, HEAT, MATTERS, POWER, SETTING, Cause, Slowdown, slowdowns
-from ..model import Finding, Findings, Row
+from ..finding import Finding, Findings
+from ..model import Row
 
 
 def throttled(row: Row) -> Findings:

@@ -1,6 +1,7 @@
 """Findings about the loop that a program measured: what set its pace, what its compiler found."""
 
-from ..model import Finding, Findings, Row
+from ..finding import Finding, Findings
+from ..model import Row
 from ..process import counted
 from ..statistics.values import NAN, mean
 from .finder import in_some_of

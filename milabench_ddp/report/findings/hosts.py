@@ -3,7 +3,8 @@
 from collections import defaultdict
 
 from ...samples import HostSample
-from ..model import Finding, Findings, Row
+from ..finding import Finding, Findings
+from ..model import Row
 from ..statistics.values import largest, mean
 
 BUSY = 0.95  # of the cores

@@ -1,6 +1,7 @@
 """Findings about jitter: steps that take longer again and again."""
 
-from ..model import Finding, Findings, Row
+from ..finding import Finding, Findings
+from ..model import Row
 from ..process import counted
 from ..ranks.jitter import Jitter, Launches, jitters
 from ..ranks.rank_launch import steady_launch

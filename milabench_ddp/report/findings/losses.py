@@ -7,7 +7,8 @@ step, there is nothing to learn.
 from typing import TYPE_CHECKING
 
 from ...metric_line import LARGEST
-from ..model import Finding, Findings, Row
+from ..finding import Finding, Findings
+from ..model import Row
 from ..process import counted
 from .finder import in_some_of
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ...errors import shown_names
 from ...results.records import Payload, Record, mapping_or_empty
-from ..model import Finding, Findings, Row
+from ..finding import Finding, Findings
+from ..model import Row
 from ..process import ProcessResult
 from ..ranks.rank_launch import LaunchKey
 from ..ranks.rank_summary import rank_id

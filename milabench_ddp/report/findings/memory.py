@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from ..finding import Finding, Findings
 from ..memory import RankMemory, memories
-from ..model import Finding, Findings, Row
+from ..model import Row
 from ..ranks.rank_summary import labels
 
 NEAR = 0.95  # of the memory of the device

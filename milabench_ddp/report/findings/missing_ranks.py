@@ -7,7 +7,8 @@ from ...errors import shown_names
 from ...events import Status
 from ...results.records import is_finite, mapping_or_empty
 from ..completeness import jobs_of
-from ..model import Finding, Findings, Row
+from ..finding import Finding, Findings
+from ..model import Row
 from ..ranks.rank_launch import LaunchKey
 
 

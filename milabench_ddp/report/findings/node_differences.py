@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ...results.node_state import NodeState, differences
 from ...results.records import Run
-from ..model import Finding, Findings
+from ..finding import Finding, Findings
 from .finder import Measurements
 
 

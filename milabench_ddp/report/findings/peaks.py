@@ -4,8 +4,9 @@ import math
 from collections import Counter
 
 from ...table import Measured
+from ..finding import Finding, Findings
 from ..mfu import HARDWARE_RATIO, Peak
-from ..model import Finding, Findings, Row
+from ..model import Row
 from ..process import counted
 from ..told import TFLOPS, told_by
 from .finder import Measurements, in_some_of

@@ -5,7 +5,8 @@ from collections import defaultdict
 
 from ...errors import shown_names
 from ...results.records import Payload, Record, is_finite
-from ..model import Finding, Findings, Row
+from ..finding import Finding, Findings
+from ..model import Row
 from ..process import counted
 from ..ranks.rank_launch import LaunchKey
 from ..ranks.rank_summary import rank_id

@@ -1,7 +1,8 @@
 """Findings about what programs wrote: rates that do not count, or that have no mean."""
 
 from ...events import Status
-from ..model import Finding, Findings, Row
+from ..finding import Finding, Findings
+from ..model import Row
 from ..process import counted, units_of
 
 

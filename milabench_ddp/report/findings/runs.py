@@ -5,7 +5,8 @@ from collections import defaultdict
 
 from ...results.records import mapping_or_empty
 from .. import compat
-from ..model import Finding, Findings, Row
+from ..finding import Finding, Findings
+from ..model import Row
 from ..pooling import has_local_changes, mixed_facts
 from ..process import ProcessResult, counted, series_by_launch
 from ..ranks.stragglers import SURE

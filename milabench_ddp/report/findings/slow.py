@@ -4,8 +4,9 @@ import math
 from collections import defaultdict
 from collections.abc import Set
 
+from ..finding import Finding, Findings
 from ..links import Link, LinkKind, kinds_of
-from ..model import Finding, Findings, Row
+from ..model import Row
 from ..once import once
 from ..process import counted, series_of_devices
 from ..ranks.rank_launch import WHOLE, LaunchKey, blocks_of, undisturbed

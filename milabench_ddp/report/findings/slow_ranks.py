@@ -7,7 +7,8 @@ from itertools import groupby
 from msgspec import Struct
 
 from ...table import Measured
-from ..model import Finding, Findings, Row
+from ..finding import Finding, Findings
+from ..model import Row
 from ..once import once
 from ..ranks.rank_summary import RankId, RankSummary, labels, peers
 from ..ranks.stragglers import Straggler, all_stragglers

@@ -1,6 +1,7 @@
 """Findings about pipelines: which stage all wait for, and why no rank is named."""
 
-from ..model import Finding, Findings, Row
+from ..finding import Finding, Findings
+from ..model import Row
 from ..ranks.ledger import LaunchTimes
 from ..ranks.pipelines import stages_text
 from ..ranks.rank_summary import peers

@@ -1,6 +1,7 @@
 """Findings about the start of a benchmark's ranks."""
 
-from ..model import Finding, Findings, Row
+from ..finding import Finding, Findings
+from ..model import Row
 from ..process import counted
 from ..ranks.rank_summary import labels
 from ..ranks.startup import late_ranks, startups

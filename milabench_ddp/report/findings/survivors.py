@@ -1,7 +1,7 @@
 """Findings about processes that a benchmark left behind, and that nothing could end."""
 
 from ...errors import shown_names
-from ..model import Finding, Findings
+from ..finding import Finding, Findings
 from .finder import Measurements
 
 

@@ -4,7 +4,8 @@ import math
 
 from ...errors import shown_names
 from ...table import given_percent_text, percent_text
-from ..model import Finding, Findings, Row
+from ..finding import Finding, Findings
+from ..model import Row
 from ..process import counted
 from ..statistics.interval import FEWEST, ROUNDING
 from ..statistics.values import deviation

@@ -8,7 +8,8 @@ from ...results.rate_columns import RateColumns, joined
 from ...results.rates import are_rates
 from ...samples import DeviceSample, sensors_of
 from ..charts.axes import Span
-from ..model import Finding, Row
+from ..finding import Finding
+from ..model import Row
 from ..monitored import Monitored
 from ..process import Processes, ProcessResult, counted
 from ..ranks.rank_launch import steady_launch

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from ...codec import encode
-from ..model import Finding, Report, Severity
+from ..finding import Finding, Severity
+from ..model import Report
 from ..sentences import alike
 from ..text.findings import MOST_ALIKE
 from .courses import DEVICES, OWN, RATE, STEPS

@@ -7,7 +7,8 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
-from ..model import Finding, Row
+from ..finding import Finding
+from ..model import Row
 from ..ranks.rank_summary import RankId
 
 T = TypeVar("T")

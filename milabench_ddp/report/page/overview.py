@@ -4,7 +4,8 @@ import math
 from collections import defaultdict
 
 from ...table import Column, without_unknown
-from ..model import Report, Row, Severity
+from ..finding import Severity
+from ..model import Report, Row
 from ..sentences import run_facts, score, skip_reason, verdict
 from ..tables.main_table import table_of
 from .finding_cards import badges

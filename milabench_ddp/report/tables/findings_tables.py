@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 
 from ...table import Column, Table, without_unknown
-from ..model import Finding, Report
+from ..finding import Finding
+from ..model import Report
 
 
 class Layer(Struct, frozen=True):

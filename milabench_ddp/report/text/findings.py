@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from ...wrapped import wrapped
-from ..model import Report, Severity
+from ..finding import Severity
+from ..model import Report
 from ..sentences import alike, findings_counted
 
 MOST_ALIKE = 5  # findings of a name

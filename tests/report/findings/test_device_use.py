@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.model import Finding
+from milabench_ddp.report.finding import Finding
 from tests.support.result_files import config, end, line, sampled, start, timed_rates, write
 
 ASKS = {"usage": {"gpu_load_threshold": 0.5, "gpu_mem_threshold": 0.5}}

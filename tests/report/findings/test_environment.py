@@ -7,7 +7,7 @@ import pytest
 
 from milabench_ddp.codec import write_record
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.model import Finding
+from milabench_ddp.report.finding import Finding
 from milabench_ddp.results.node_state import NodeState, NodeStatus
 from milabench_ddp.results.run_dir import RunDir
 from tests.support.result_files import config, end, job, line, rates, write, write_state

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.model import Finding, Severity
+from milabench_ddp.report.finding import Finding, Severity
 from milabench_ddp.report.tables.main_table import main_table
 from tests.support.result_files import told
 from tests.support.trained_ranks import trained

@@ -1,5 +1,5 @@
+from milabench_ddp.report.finding import Finding, Findings, Severity
 from milabench_ddp.report.findings.finder import note, warning
-from milabench_ddp.report.model import Finding, Findings, Severity
 
 
 def test_a_finder_fills_in_what_all_its_findings_share() -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.model import Finding
+from milabench_ddp.report.finding import Finding
 from tests.support.result_files import told
 from tests.support.trained_ranks import trained
 

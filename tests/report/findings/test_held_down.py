@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.model import Finding, Report, Severity
+from milabench_ddp.report.finding import Finding, Severity
+from milabench_ddp.report.model import Report
 from milabench_ddp.report.sweeps.sweep import sweep_of
 from milabench_ddp.report.tables.monitor_tables import devices
 from milabench_ddp.report.text import report_text, sweep_text

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.model import Report, Severity
+from milabench_ddp.report.finding import Severity
+from milabench_ddp.report.model import Report
 from tests.support.host_runs import run_of
 from tests.support.result_files import end, job, line, start, timed_rates, write
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.finding import Severity
 from milabench_ddp.report.findings import BENCHMARK_FINDINGS, RUN_FINDINGS
-from milabench_ddp.report.model import Severity
 from milabench_ddp.report.tables.findings_tables import LAYERS
 from tests.support.result_files import config, end, rates, start, write
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.model import Finding, Severity
+from milabench_ddp.report.finding import Finding, Severity
 from tests.support.result_files import config, end, job, line, rates, start, told, write
 
 GPUS = [f"GPU-{k:08d}-0000" for k in range(8)]

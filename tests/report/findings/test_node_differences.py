@@ -6,7 +6,7 @@ import pytest
 
 from milabench_ddp.codec import write_record
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.model import Severity
+from milabench_ddp.report.finding import Severity
 from milabench_ddp.results.node_state import NodeState, NodeStatus
 from milabench_ddp.results.run_dir import RunDir
 from tests.support.result_files import config, end, rates, start, write, write_state

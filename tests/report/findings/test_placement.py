@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.model import Finding
+from milabench_ddp.report.finding import Finding
 from tests.support.result_files import config, end, job, line, rates, start, told, write
 
 NEAR = ("0-15,32-47", "16-31,48-63")  # of two sockets with hyper-threads

@@ -6,7 +6,7 @@ from milabench_ddp.codec import write_record
 from milabench_ddp.commands.final_report import exit_code
 from milabench_ddp.events import Outcome, Status
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.model import Severity
+from milabench_ddp.report.finding import Severity
 from milabench_ddp.report.text import report_text
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.state import BenchmarkState, LaunchState, ProcessState, Survivor

@@ -3,7 +3,8 @@ import math
 import pytest
 from msgspec.structs import replace
 
-from milabench_ddp.report.model import Finding, Row
+from milabench_ddp.report.finding import Finding
+from milabench_ddp.report.model import Row
 from milabench_ddp.report.page.named import choose, is_named, named_ranks
 from milabench_ddp.report.ranks.rank_summary import RankId, RankSummary, labels
 

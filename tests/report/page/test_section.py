@@ -6,8 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.finding import Finding
 from milabench_ddp.report.findings import BENCHMARK_FINDINGS, RUN_FINDINGS
-from milabench_ddp.report.model import Finding, Report, Row
+from milabench_ddp.report.model import Report, Row
 from milabench_ddp.report.page.finding_cards import PLACES, WORDS
 from milabench_ddp.report.page.markup import Anchors
 from milabench_ddp.report.page.section import Section

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.model import Finding, Report
+from milabench_ddp.report.finding import Finding
+from milabench_ddp.report.model import Report
 from milabench_ddp.report.ranks.ledger import launch_times
 from milabench_ddp.report.ranks.pipelines import Pipelines, pipelines_of
 from milabench_ddp.report.tables.ledger_table import ledger

@@ -5,7 +5,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.model import Finding, Report, Severity
+from milabench_ddp.report.finding import Finding, Severity
+from milabench_ddp.report.model import Report
 from milabench_ddp.report.tables.findings_tables import LAYERS, findings, validation
 from tests.support.trained_ranks import trained
 

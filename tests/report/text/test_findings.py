@@ -1,4 +1,5 @@
-from milabench_ddp.report.model import Finding, Report, Row, Severity
+from milabench_ddp.report.finding import Finding, Severity
+from milabench_ddp.report.model import Report, Row
 from milabench_ddp.report.text import report_text
 from milabench_ddp.report.text.findings import MOST_ALIKE, errors_and_warnings, notes
 

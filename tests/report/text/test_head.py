@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from milabench_ddp.report.model import NAN, Failure, Finding, Report, Row, Severity
+from milabench_ddp.report.finding import Finding, Severity
+from milabench_ddp.report.model import NAN, Failure, Report, Row
 from milabench_ddp.report.run_info import RunInfo
 from milabench_ddp.report.scores import Score
 from milabench_ddp.report.text.head import runs_lines, verdict_lines

@@ -41,9 +41,9 @@ class Payloads(Struct):
 
     def column(self, name: str) -> list[Any]:
         """What they tell under a name; ``UNSET`` if that is none of the keys."""
-        if name not in self.keys:
-            return [UNSET] * len(self.places)
-        return [data[name] for data in self.payloads]
+        if self.payloads and name in self.payloads[0]:  # one may have 100,000 keys
+            return [data[name] for data in self.payloads]
+        return [UNSET] * len(self.places)
 
     def measured(self) -> "Payloads":
         """Those that are not of the warm-up."""

@@ -3,6 +3,7 @@ import io
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import termios
@@ -254,7 +255,7 @@ def test_a_timeline_and_what_it_goes_with(
     path = tmp_path / "timeline.json"
     options = ["report", str(FIRST), "--timeline", str(path)]
     assert main([*options, "--select", "gpt-*"]) == 0
-    assert capsys.readouterr().out.startswith("gpt-ddp.0: 2 ranks, 12 steps, aligned by ")
+    assert re.match(r"gpt-ddp\.0: 2 ranks, \d+ steps, aligned by ", capsys.readouterr().out)
     assert json.loads(path.read_text())["traceEvents"]
     for more in (["--compat"], ["--table", "steps"], ["--predict", "2"]):
         assert main([*options, *more]) == 2

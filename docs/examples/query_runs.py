@@ -10,12 +10,12 @@ from collections import defaultdict
 from importlib.util import find_spec
 from statistics import median
 
-from milabench_ddp import results
+from milabench_ddp import report
 
 
 def main(folders: list[str]) -> None:
     """Print what is asked of these runs."""
-    found = results.load(*folders)
+    found = report.load(*folders)
 
     print("rates")
     for row in found.benchmarks:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from milabench_ddp import results
+from milabench_ddp import report
 from milabench_ddp.errors import SelectionError
 from milabench_ddp.report.tidy.run_tables import RunTables
 from milabench_ddp.report.tidy.tidy_tables import TIDY_TABLES
@@ -18,7 +18,7 @@ from tests.support.tidy_runs import make
 def found(tmp_path: Path) -> RunTables:
     make(tmp_path / "runs" / "first")
     make(tmp_path / "runs" / "second")
-    return results.load(tmp_path / "runs")
+    return report.load(tmp_path / "runs")
 
 
 def test_records_are_the_lines_of_each_run(found: RunTables, tmp_path: Path) -> None:

@@ -32,7 +32,6 @@ MAY_WAIT = {
     "report/server/pages.py": "files of this package",
     "report/tidy/tidy_files.py": "where the user wants the tables, also a pipe",
     "report/timeline.py": "where the user wants the timeline, also a pipe",
-    "results/tables.py": "sources of this package",
 }
 
 

@@ -3,6 +3,7 @@
 from collections import defaultdict
 
 from ...samples import HostSample
+from ...table import without_exponent
 from ..finding import Finding, Findings
 from ..model import Row
 from ..statistics.values import largest, mean
@@ -30,7 +31,7 @@ def busy_hosts(row: Row) -> Findings:
         if memory >= FULL:
             told.append(f"its memory was {memory:.0%} full")
         if swapped >= SWAPS:
-            told.append(f"it swapped {swapped:.3g} MB/s")
+            told.append(f"it swapped {without_exponent(swapped, '.3g')} MB/s")
         if told:
             where = f" on {node}" if node else ""
             sentence = f"the host had nothing to spare{where}: {', '.join(told)}"

@@ -15,7 +15,8 @@ from .open_page import OpenPage
 
 pytestmark = pytest.mark.browser
 LINE = "document.getElementById('progress').textContent"
-BODY = "document.querySelector('iframe').contentDocument.body.textContent"
+# Empty while the page is loaded anew
+BODY = "(document.querySelector('iframe').contentDocument?.body?.textContent ?? '')"
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -144,11 +145,14 @@ def test_nodes_that_differ_are_told_before_the_first_benchmark(make_sweep, tmp_p
     code, out, err = ended(sweep.begin())
     assert code == 0, err
     for said in (
-        f"nodes differ: $NCCL_ALGO is Ring on {node}, and not set on the other 2 nodes",
-        f"nodes differ: the clock of {node} is 11.5 s behind the coordinator's",
+        rf"nodes differ: \$NCCL_ALGO is Ring on {node}, and not set on the other 2 nodes",
+        # as far as the time of an answer tells, on a busy machine
+        rf"nodes differ: the clock of {node} is (1[0-2]|1[0-2]\.\d) s behind the coordinator's",
     ):
-        assert err.index(said) < err.index("quick-3: on "), err
-        assert said in out
+        found = re.search(said, err)
+        assert found, err
+        assert found.start() < err.index("quick-3: on "), err
+        assert re.search(said, out), out
     assert sweep.state().nodes[node].facts["$NCCL_ALGO"] == "Ring"
 
 

@@ -52,7 +52,7 @@ def test_changes_of_the_level_are_no_correlation() -> None:
     values = white(0)
     for each in values:
         each[15:] -= 0.1
-    assert family_of(values, 0.05).correlation < 0.15
+    assert family_of(values, 0.05).correlation < 0.1
 
 
 def test_of_few_series_each_tells_its_own_correlation() -> None:

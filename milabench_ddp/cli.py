@@ -230,7 +230,6 @@ def _sentence(error: Exception) -> str:
 
 
 def _discard_output() -> None:
-    """Drop what standard output does not take: the interpreter's last flush must not fail, too."""
     try:
         sys.stdout.flush()
     except OSError:  # its reader is gone, or its disk is full

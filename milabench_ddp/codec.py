@@ -191,7 +191,6 @@ def _shown(value: Any) -> Any:
 
 
 def _seen(text: bytes) -> bytes:
-    """JSON without characters that a terminal or a person would take for something else."""
     if text.isascii() and b"\x7f" not in text:
         return text
     escaped = [json.dumps(c)[1:-1] if ord(c) in NUMBERS else c for c in text.decode()]

@@ -40,7 +40,6 @@ class Status(StrEnum):
 
     @property
     def has_ended(self) -> bool:
-        """Whether the benchmark has ended."""
         return self not in (Status.WAITING, Status.RUNNING)
 
 
@@ -52,7 +51,6 @@ class Verdict(Struct, frozen=True):
 
     @property
     def is_ok(self) -> bool:
-        """Whether the outcome is ok."""
         return self.outcome is Outcome.OK
 
 

@@ -76,7 +76,6 @@ def _width(table: Table, separator: str) -> int:
 
 
 def _together(widths: Sequence[int], separator: str) -> int:
-    """The width of columns beside each other."""
     return sum(widths) + len(separator) * (len(widths) - 1)
 
 
@@ -85,7 +84,6 @@ def _widest_text(width: int) -> int:
 
 
 def _long_texts(table: Table, width: int) -> list[int]:
-    """The columns of texts that take too much of the width."""
     widths = column_widths(table)
     found = []
     for index, column in enumerate(table.columns):

@@ -54,7 +54,6 @@ class Secrets:
 
     @property
     def known(self) -> dict[str, str]:
-        """The secrets by the names of their variables."""
         return {name: value for value, name in self._names.items()}
 
     def learn_environ(self, environ: Mapping[str, str]) -> None:
@@ -102,7 +101,6 @@ class Secrets:
         return is_secret(name) and is_value(name, value)
 
     def _mark(self, name: str, value: str) -> str:
-        """What stands in the place of a secret."""
         if value not in self._names:
             if not self._learns:
                 return HIDDEN
@@ -110,7 +108,6 @@ class Secrets:
         return f"(hidden: {self._names[value]})"
 
     def _variable(self, name: str, value: str) -> str:
-        """The variable that has the secret: one of the caller, or else one that has no other."""
         wanted = _LAST_WORD.findall(name)[-1].strip("-") if _LAST_WORD.search(name) else name
         if not _IDENTIFIER.fullmatch(wanted):
             wanted = re.sub(r"\W", "_", wanted, flags=re.ASCII)
@@ -155,7 +152,6 @@ class Secrets:
         self._take(needles)
 
     def _take(self, needles: Iterable[tuple[str, re.Pattern[str] | None, str]]) -> None:
-        """Look for these texts from now on: each with its mark, and a pattern if it is a word."""
         self._needles = tuple(sorted(needles, key=lambda needle: -len(needle[0])))
         self._literals = Literals([needle for needle, _, _ in self._needles])
 
@@ -263,7 +259,6 @@ class Secrets:
 
     @property
     def mode(self) -> int:
-        """The mode of new files: if a run has secrets, only its user can read them."""
         return 0o600 if self.given else 0o666
 
     def _key(self, name: str) -> str:

@@ -44,7 +44,6 @@ class Literals:
         return text
 
     def any_in(self, text: str) -> bool:
-        """Whether the text has one of them."""
         if len(text) < _SHORT or len(self._literals) <= _FEW:
             return any(literal in text for literal in self._literals)
         return any(self._literals[number] in text for number in self._possible(text))
@@ -74,7 +73,6 @@ class Literals:
 
     @cached_property
     def _parts(self) -> Sequence[bytes]:
-        """What is looked for of each literal: not the line at its beginning, as tables have one."""
         parts = []
         for literal in self._literals:
             raw = _raw(literal)
@@ -95,7 +93,6 @@ class Literals:
         return [bytes(table) for table in tables]
 
     def _groups(self) -> Sequence[Sequence[bytes]]:
-        """Those that begin alike are together: then few other texts begin as a group does."""
         groups = [[part] for part in sorted(self._parts)]
         while len(groups) > _GROUPS:
             pairs = list(map(add, groups, groups[1:]))
@@ -106,7 +103,6 @@ class Literals:
 
 
 def _beginnings(group: Sequence[bytes]) -> int:
-    """How many beginnings a group has, of any first bytes of its literals together."""
     return prod(len({part[at : at + 1] for part in group}) for at in range(_FIRST))
 
 

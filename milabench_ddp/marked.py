@@ -28,7 +28,6 @@ def marked(text: str) -> str:
 
 
 def _within(text: str) -> str:
-    """The text where it does not begin a line, as in a cell."""
     lines = map(visible, _BLANK.split(SECRETS.hide(text).strip()))
     return "<br>".join(_MEANS_SOMETHING.sub(_harmless, line) for line in lines)
 

@@ -83,7 +83,6 @@ def objects_in(text: bytes, decoder: msgspec.json.Decoder[T], usual: bytes = b"{
 
 
 def _has_long_line(text: bytes) -> bool:
-    """Whether a line may be longer than two windows."""
     starts = range(0, len(text), _WINDOW)
     return any(text.find(b"\n", start, start + _WINDOW) < 0 for start in starts)
 

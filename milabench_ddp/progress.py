@@ -68,25 +68,20 @@ class ContainedProgress:
         self._has_told = False
 
     def begin(self, name: str, nodes: Sequence[str], limit: float, ago: float = 0.0) -> None:
-        """Pass it on."""
         self._pass(self.inner.begin, name, nodes, limit, ago)
 
     def event(self, event: Event) -> None:
-        """Pass it on."""
         self._pass(self.inner.event, event)
 
     def launch_ended(
         self, name: str, count: LaunchCount, text: str, *, pauses: bool = False
     ) -> None:
-        """Pass it on."""
         self._pass(self.inner.launch_ended, name, count, text, pauses=pauses)
 
     def end(self, name: str, verdict: Verdict) -> None:
-        """Pass it on."""
         self._pass(self.inner.end, name, verdict)
 
     def message(self, text: str) -> None:
-        """Pass it on."""
         self._pass(self.inner.message, text)
 
     def _pass(self, tell: Callable[..., None], *said: object, **more: object) -> None:

@@ -59,7 +59,6 @@ class Sensor(Struct, frozen=True):
 
     @property
     def charted(self) -> tuple[str, float]:
-        """The unit of its chart, and the factor to it."""
         return self.shown or (self.unit, 1.0)
 
 
@@ -128,7 +127,6 @@ class DeviceSample(Struct, frozen=True, gc=False):
 
     @property
     def used(self) -> float | None:
-        """The memory in use, in MiB; None where it is not known."""
         return None if self.memory is None else self.memory[0]
 
 
@@ -166,12 +164,10 @@ class HostSample(Struct, frozen=True, gc=False):
 
     @property
     def full(self) -> float | None:
-        """The share of the memory in use; None where it is not known."""
         return None if self.memory is None else self.memory[0] / self.memory[1]
 
     @property
     def swapped(self) -> float | None:
-        """What went to swap and came back, in MB/s; None where it is not known."""
         return None if self.swap is None else sum(self.swap)
 
 

@@ -20,7 +20,6 @@ class _Shown:
         self._out = out
 
     def write(self, text: str) -> int:
-        """Write a text."""
         self._out.write(visible(SECRETS.hide(text)))
         return len(text)
 

@@ -49,7 +49,6 @@ def prepare_streams() -> None:
 
 
 def _is_plain_file(stream: object) -> bool:
-    """Whether it is Python's own standard error, not one that a test put in its place."""
     buffer = getattr(stream, "buffer", None)
     raw = getattr(buffer, "raw", buffer)  # with PYTHONUNBUFFERED there is no buffer
     return type(raw) is io.FileIO and raw.fileno() == 2

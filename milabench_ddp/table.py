@@ -36,7 +36,6 @@ class Measured(float):
     def __new__(
         cls, value: float, error: float, *, with_error: bool = False, is_asked: bool = False
     ) -> "Measured":
-        """The number ``value``, give or take ``error``."""
         made = super().__new__(cls, value)
         made.error, made.with_error, made.is_asked = error, with_error, is_asked
         return made
@@ -148,7 +147,6 @@ class Column(Struct, frozen=True):
 
     @property
     def stands_right(self) -> bool:
-        """Whether its cells are aligned to the right."""
         return bool(self.format) or self.right
 
     def text(self, value: Any) -> str:
@@ -173,7 +171,6 @@ class Table(Struct, frozen=True):
     notes: tuple[str, ...] = ()  # below it
 
     def __bool__(self) -> bool:
-        """Whether it has rows."""
         return bool(self.rows)
 
 
@@ -259,7 +256,6 @@ def _widest_line(text: str) -> int:
 def _lines(
     columns: Sequence[Column], texts: Sequence[str], widths: Sequence[int], separator: str
 ) -> Iterator[str]:
-    """A row: a line, or as many as its highest cell has."""
     for parts in zip_longest(*(text.split("\n") for text in texts), fillvalue=""):
         padded = []
         for column, text, width in zip(columns, parts, widths, strict=True):

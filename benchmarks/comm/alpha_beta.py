@@ -49,12 +49,10 @@ class Fit:
 
     @property
     def alpha(self) -> float:
-        """The time of an empty message: that of the line of the smallest sizes."""
         return self.lines[0].alpha
 
     @property
     def beta(self) -> float:
-        """The bandwidth of an infinitely long message: that of the line of the largest sizes."""
         return self.lines[-1].beta
 
     @property
@@ -137,7 +135,6 @@ def _line(points: Points) -> Line:
 
 
 def _criterion(found: Fit, points: int) -> float:
-    """The corrected Akaike criterion: less is better."""
     # alpha and beta of each line, the bounds between them, and the size of the noise
     parameters = 2 * len(found.lines) + len(found.switches) + 1
     spare = points - parameters - 1

@@ -34,7 +34,6 @@ class RankTensors:
         return self.ramp(elements, offset).add_(rank % 4)
 
     def sum_of_inputs(self, elements: int, offset: int = 0) -> torch.Tensor:
-        """The sum of the inputs of all ranks."""
         # In fp32: scaling in 16 bits would round where adding the inputs does not.
         total = self.ramp(elements, offset).float().mul_(self.ranks)
         return total.add_(sum(rank % 4 for rank in range(self.ranks)))
@@ -44,7 +43,6 @@ class RankTensors:
         return full.chunk(self.ranks)[self.rank]
 
     def empty(self, elements: int) -> torch.Tensor:
-        """Uninitialised memory for a result."""
         return torch.empty(elements, device=self.device, dtype=self.dtype)
 
 

@@ -60,7 +60,6 @@ DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 
 
 def options() -> argparse.ArgumentParser:
-    """The command line."""
     parser = cli.parser(__doc__)
     add = parser.add_argument
     add("--op", choices=OPERATIONS, default="all_reduce", help="operation")
@@ -100,17 +99,14 @@ class Measured:
 
     @property
     def ms(self) -> list[Sequence[float]]:
-        """Milliseconds of each rank without the warm-up."""
         return [of_rank[1:] for of_rank in self.all_ms]
 
     @property
     def slowest(self) -> int:
-        """The rank that took the longest time."""
         return max(range(len(self.ms)), key=lambda rank: sum(self.ms[rank]))
 
     @property
     def seconds(self) -> list[float]:
-        """Seconds of one operation in each observation of the slowest rank."""
         return [ms / 1e3 / self.number for ms in self.ms[self.slowest]]
 
     @property
@@ -171,7 +167,6 @@ def observe(
 
 
 def report_size(emitter: Emitter, args: argparse.Namespace, ranks: int, size: Measured) -> None:
-    """Report one row of the table."""
     bandwidth = size.bytes / size.time / 1e9
     row = {
         "op": args.op,
@@ -229,7 +224,6 @@ def report_rates(emitter: Emitter, bus_factor: float, largest: Measured) -> None
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the program."""
     args = options().parse_args(argv)
     emitter = Emitter.from_environment()
     with session(args.device, distributed=True) as run:

@@ -92,5 +92,4 @@ class _Kernels(TorchDispatchMode):
 
 
 def _reasons(told: list[str]) -> str:
-    """PyTorch's warnings in one line, without the places in its sources."""
     return " ".join(text.split(" (Triggered")[0].strip() for text in told)

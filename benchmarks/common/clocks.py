@@ -81,7 +81,6 @@ class DeviceClock:
     """Events on the current stream of an accelerator."""
 
     def __init__(self, device: torch.device) -> None:
-        """Use the events of ``device`` (CUDA, ROCm, XPU: any whose torch module has ``Event``)."""
         module = torch.get_device_module(device)
         self._new_event = module.Event
         self._spin = getattr(module, "_sleep", None)  # CUDA and ROCm have it, XPU has not
@@ -95,7 +94,6 @@ class DeviceClock:
         return event
 
     def happened(self, mark: Any) -> bool:
-        """Whether the device has passed the event."""
         return bool(mark.query())
 
     def wait(self, mark: Any) -> None:
@@ -132,7 +130,6 @@ class HeadStart:
     can_hold = False
 
     def __init__(self, clock: Clock, ms: float) -> None:
-        """Hold the device for ``ms`` milliseconds after each mark of ``clock``."""
         self._clock, self._ms = clock, ms
 
     def mark(self) -> tuple[Any, Any]:
@@ -142,7 +139,6 @@ class HeadStart:
         return before, self._clock.mark()
 
     def happened(self, mark: tuple[Any, Any]) -> bool:
-        """Whether the device has passed the mark and is released."""
         return self._clock.happened(mark[1])
 
     def wait(self, mark: tuple[Any, Any]) -> None:

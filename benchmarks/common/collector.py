@@ -36,7 +36,6 @@ class Collections:
     _begin: int = 0
 
     def __call__(self, phase: str, info: dict[str, Any]) -> None:
-        """The collector calls this before and after each collection (``gc.callbacks``)."""
         if not info["generation"]:
             return
         if phase == "start":

@@ -177,7 +177,6 @@ def _own_types(args: argparse.Namespace) -> bool:
 
 
 def _types(args: argparse.Namespace) -> str:
-    """The precision, and the options that name a type of their own."""
     names = [args.precision]
     for name in ("comm_hook", "mixed_precision", "reduce_dtype"):
         value = getattr(args, name)
@@ -191,7 +190,6 @@ def _types(args: argparse.Namespace) -> str:
 def _coverage(
     args: argparse.Namespace, workload: Workload
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What the check of this model covers besides gradients and updates, and what it leaves out."""
     with torch.device("meta"):
         model = workload.make_model()
     covers, leaves_out = [], []
@@ -209,7 +207,6 @@ def _without_dropout(workload: Workload) -> torch.nn.Module:
 
 
 def _seeded(args: argparse.Namespace, batches: Batches, step: int, replica: int) -> Batch:
-    """The batch; seeds the random numbers, so that all who train on it draw the same."""
     torch.manual_seed(hash((args.seed, step, replica)))
     return batches(step, replica)
 

@@ -45,7 +45,6 @@ class Placement:
     memory_format: torch.memory_format = torch.contiguous_format  # of images
 
     def __call__(self, batch: Batch) -> Batch:
-        """The batch on the device; an asynchronous device may not have copied it yet."""
         return tuple(self._placed(tensor) for tensor in batch)
 
     def _placed(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -91,7 +90,6 @@ class Source:
         return self._loaded(replica, replicas)
 
     def _loaded(self, replica: int, replicas: int) -> Iterator[Batch]:
-        """Each replica reads its own part of the samples, shuffled again in every epoch."""
         sampler: DistributedSampler[Batch] = DistributedSampler(
             self.dataset, replicas, replica, shuffle=True, seed=self.seed, drop_last=True
         )
@@ -154,7 +152,6 @@ def sample_count(args: argparse.Namespace, ranks: int) -> int:
 
 
 def split_batch(batch: Batch, parts: int) -> list[Batch]:
-    """The batch in equal parts."""
     return list(zip(*(tensor.chunk(parts) for tensor in batch), strict=True))
 
 
@@ -162,15 +159,12 @@ class Images(Dataset[Sample]):
     """``length`` random images and labels."""
 
     def __init__(self, length: int, size: int, classes: int, seed: int) -> None:
-        """Images of 3 x size x size, labels below ``classes``."""
         self.length, self.size, self.classes, self.seed = length, size, classes, seed
 
     def __len__(self) -> int:
-        """The number of images."""
         return self.length
 
     def __getitem__(self, index: int) -> Sample:
-        """A float image of mean 0 and deviation 1, as after the usual transforms, and a label."""
         generator = _generator(self, index)
         shape = (3, self.size, self.size)
         pixels = torch.randint(256, shape, generator=generator, dtype=torch.uint8)
@@ -182,15 +176,12 @@ class Tokens(Dataset[Sample]):
     """``length`` sequences of random tokens, and the token that follows each."""
 
     def __init__(self, length: int, tokens: int, vocabulary: int, seed: int) -> None:
-        """Sequences of ``tokens`` tokens below ``vocabulary``."""
         self.length, self.tokens, self.vocabulary, self.seed = length, tokens, vocabulary, seed
 
     def __len__(self) -> int:
-        """The number of sequences."""
         return self.length
 
     def __getitem__(self, index: int) -> Sample:
-        """The tokens, and the same tokens shifted by one: the targets of a language model."""
         shape, generator = (self.tokens + 1,), _generator(self, index)
         words = torch.randint(self.vocabulary, shape, generator=generator)
         return words[:-1], words[1:]
@@ -200,7 +191,6 @@ class Pairs(Tokens):
     """``length`` pairs of unrelated sequences: input of an encoder, output of a decoder."""
 
     def __getitem__(self, index: int) -> Sample:
-        """The first sequence, and the second."""
         shape, generator = (2, self.tokens), _generator(self, index)
         words = torch.randint(self.vocabulary, shape, generator=generator)
         return words[0], words[1]

@@ -118,7 +118,6 @@ def _cuda_version(number: re.Match[str]) -> str:
 
 
 def _shown() -> str:
-    """The variables that hide devices, in parentheses; empty if none is set."""
     found = [f"{name}={os.environ[name]}" for name in _VISIBILITY if name in os.environ]
     return f" ({', '.join(found)})" if found else ""
 
@@ -167,7 +166,6 @@ def _cudnn() -> str | None:
 
 
 def _cpu_name() -> str | None:
-    """The CPU's brand; None where the kernel has no name for it, as on most ARM machines."""
     found = re.search(r"^model name\s*: (.*)", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return found[1] if found else None
 

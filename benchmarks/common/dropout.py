@@ -10,7 +10,6 @@ from torch import nn
 
 
 def has_dropout(model: nn.Module) -> bool:
-    """Whether a pass in training mode draws random masks."""
     return any(getattr(owner, name) for owner, name in _probabilities(model))
 
 
@@ -22,7 +21,6 @@ def without_dropout(model: nn.Module) -> nn.Module:
 
 
 def _probabilities(model: nn.Module) -> Iterator[tuple[nn.Module, str]]:
-    """The attributes that hold a probability: (module, name)."""
     for module in model.modules():
         kind = type(module).__name__.lower()
         for name, value in list(vars(module).items()):

@@ -43,7 +43,6 @@ class ResNet:
         return images * (2 * stem + 3 * (body + 2 * channels * classes))
 
     def _block(self, channels: int, planes: int, pixels: int, stride: int) -> tuple[float, int]:
-        """Operations of one block's forward pass, and its number of output channels."""
         small = -(-pixels // stride)
         if self.bottleneck:
             inner, out = planes * self.width // 64 * self.groups, 4 * planes

@@ -96,7 +96,6 @@ class Errors:
 
 
 def compare(expected: Expected, ranks: Sequence[RankResult]) -> Errors:
-    """Compare the parts of all ranks with one device."""
     difference = along = total = 0.0
     known = dict.fromkeys(expected.gradients, 0)
     for part, found in worst_copies([rank.differences for rank in ranks]).items():
@@ -224,7 +223,6 @@ def _squares(values: Tensor) -> float:
 
 
 def _size(difference: Difference) -> float:
-    """The size of a difference; one that is not a number is larger than any other."""
     return math.inf if math.isnan(difference.squares) else difference.squares
 
 

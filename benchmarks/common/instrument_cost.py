@@ -49,7 +49,6 @@ def cost(marked: Sequence[bool], ms: Sequence[float]) -> Cost | None:
 
 
 def _shares(marked: Sequence[bool], ms: Sequence[float]) -> Iterator[float]:
-    """By how much the marked block of each pair is longer than the other."""
     for first in range(0, len(ms), 2):
         with_marks, without = ms[first], ms[first + 1]
         if not marked[first]:

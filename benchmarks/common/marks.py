@@ -38,7 +38,6 @@ class Observation:
 
     @property
     def steps(self) -> int:
-        """The number of complete steps."""
         return (max(len(self.marks), 1) - 1) // self.stride
 
     def cut(self) -> None:
@@ -90,7 +89,6 @@ class Waits:
     """Marks where a rank waits for communication, within the parts of its steps."""
 
     def __init__(self, clock: Clock) -> None:
-        """Mark by ``clock``, which is that of the steps, and holds no device."""
         self.clock, self._mark, self._is_on = clock, clock.mark, True
         self.hooks: list[Hooks] = []  # that make marks
         self._open = Observation(0, True, [], 1)
@@ -104,7 +102,6 @@ class Waits:
         self._mark = self.clock.mark if on else NO_CLOCK.mark
 
     def open(self, observation: Observation) -> None:
-        """Keep the marks from now on in this observation."""
         self._open = observation
 
     def recycle(self, observation: Observation) -> None:
@@ -113,7 +110,6 @@ class Waits:
 
     @property
     def is_open(self) -> bool:
-        """Whether a wait has begun in this part of the step, and has not ended."""
         seen = self._open
         return bool(seen.waits) and seen.waits[-1][:2] == (len(seen.marks), True)
 

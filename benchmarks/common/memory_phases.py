@@ -19,7 +19,6 @@ class MemoryPhases:
     """The peaks of some phases of a rank, in MiB, and the state of its allocator."""
 
     def __init__(self, device: torch.device) -> None:
-        """Watch the memory of ``device``."""
         self.told: dict[str, dict[str, float]] = {}  # by kind, such as ``memory_allocated``
         self._device = device
         self._parts: Sequence[str] = ()
@@ -36,13 +35,11 @@ class MemoryPhases:
         _forget_peaks(self._device)
 
     def lap(self) -> None:
-        """A part of a step ends."""
         if self._left:
             self._end(self._left.pop(0))
             _forget_peaks(self._device)
 
     def _end(self, phase: str) -> None:
-        """A phase ends here; it began where peaks were last forgotten."""
         for kind, mib in _peaks(self._device).items():
             self.told.setdefault(f"memory_{kind}", {})[phase] = round(mib, 1)
 

@@ -53,7 +53,6 @@ class Channel:
     """The way to the supervisor; when its reader is gone, payloads are dropped."""
 
     def __init__(self, path: str) -> None:
-        """Open the FIFO (or file) at ``path``, without waiting for a reader."""
         try:
             self._fd: int | None = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK)
         except OSError as error:
@@ -64,7 +63,6 @@ class Channel:
             os.set_blocking(self._fd, True)  # a slow reader delays the program; nothing is lost
 
     def __call__(self, payload: Mapping[str, Any]) -> None:
-        """Send one payload, in several lines if one cannot hold it."""
         for part in split_steps(payload):
             line = encode(part)
             if self._fd is None:
@@ -80,7 +78,6 @@ class Emitter:
     """Reports the measurements of a program; each kind of message has a method."""
 
     def __init__(self, send: Callable[[Mapping[str, Any]], None], rank: int = 0) -> None:
-        """Pass payloads of ``rank`` to ``send``."""
         self._send = send
         self.rank = rank
 

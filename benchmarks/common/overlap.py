@@ -153,5 +153,4 @@ class _ExtraSteps:
         return seen
 
     def _done(self) -> None:
-        """Wait until the device has done the steps, so that their marks can be read."""
         self._clock.wait(self._clock.mark())

@@ -29,7 +29,6 @@ class Precision:
 
     @property
     def compute_dtype(self) -> str:
-        """The type that matrix products run in, whose peak their speed is compared with."""
         return "tf32" if self.tf32 else DTYPE_NAMES[self.autocast or self.dtype]
 
     def activate(self, device: torch.device) -> None:
@@ -61,7 +60,6 @@ class Precision:
         return self.tf32 or torch.bfloat16 in (self.dtype, self.autocast)
 
     def context(self, device: torch.device) -> AbstractContextManager[object]:
-        """The context of a forward pass."""
         return torch.autocast(device.type, self.autocast, enabled=self.autocast is not None)
 
     def scaler(self, device: torch.device, first_scale: float) -> torch.amp.GradScaler:

@@ -44,7 +44,6 @@ class Session:
     """A running program, from its options to its end; made by ``session``."""
 
     def __init__(self, group: Group, emitter: Emitter, startup: Startup | None = None) -> None:
-        """Measure on the group's device, and report through ``emitter``."""
         self.group = group
         self._startup = startup or Startup()
         self._emitter = emitter
@@ -59,7 +58,6 @@ class Session:
 
     @property
     def device(self) -> torch.device:
-        """The device of this process."""
         return self.group.device
 
     def steps(
@@ -128,13 +126,11 @@ class Session:
 
     @property
     def mean_ms(self) -> float:
-        """The mean time of this rank's measured steps, after the last of them."""
         assert self._timer is not None
         return fmean(self._timer.ms)
 
     @property
     def first_step_s(self) -> float:
-        """The time of this rank's first step, which compiles and allocates."""
         assert self._timer is not None
         return (self._timer.warmup_ms or self._timer.ms)[0] / 1e3
 
@@ -171,7 +167,6 @@ class Session:
         return int(min(asked, max(in_time, fewest)))
 
     def report(self, **metrics: Any) -> None:
-        """Send metrics of the whole program from this rank."""
         self._emitter.data("main", **metrics)
 
     def fail_at_end(self, error: Exception) -> None:
@@ -193,7 +188,6 @@ class Session:
                 summary.report(self._emitter)
 
     def _settled(self) -> None:
-        """Count the peak memory from here on: the first step tries algorithms out (cuDNN)."""
         self._startup.compiled()
         self._memory_first_step = peak_memory(self.device)
         reset_peak_memory(self.device)
@@ -213,7 +207,6 @@ class Session:
 
     @contextmanager
     def _measured(self) -> Iterator[None]:
-        """What is around the last step of the warm-up and the measured steps."""
         timer = self._timer
         assert timer is not None
         self._collections = Collections(lambda: timer.step)

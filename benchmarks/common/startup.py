@@ -39,7 +39,6 @@ class Startup:
     """
 
     def __init__(self, now: Callable[[], float] = since_boot) -> None:
-        """Begin with this process, and with its torchrun if it has one."""
         self._seconds: dict[str, float] = {}
         self._now, self._last = now, now()
         self._compiled, self._compiled_before = 0.0, 0.0
@@ -73,7 +72,6 @@ class Startup:
 
 
 def _torchrun_began() -> float | None:
-    """When the torchrun of this process began; None if it has none."""
     return _began(os.getppid()) if "TORCHELASTIC_RUN_ID" in os.environ else None
 
 

@@ -16,7 +16,6 @@ class StepTimes:
     """
 
     def __init__(self, parts: Sequence[str], waits: Waits | None) -> None:
-        """Steps whose body has these ``parts``, without what ``waits`` marks within them."""
         self.ms, self.wait_ms, self.warmup_ms = array("d"), array("d"), array("d")
         self.part_ms = {name: array("d") for name in parts}
         if waits is not None:
@@ -24,7 +23,6 @@ class StepTimes:
         self._waits = waits
 
     def count(self, seen: Observation, clock: Clock) -> None:
-        """Split the steps of an observation into the wait for data and the parts of the body."""
         spans = seen.spans(clock)
         steps = self.warmup_ms if seen.warmup else self.ms
         steps.frombytes(spans.sum(axis=1).tobytes())

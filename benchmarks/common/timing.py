@@ -141,7 +141,6 @@ class StepTimer(StepTimes):
 
     @property
     def step(self) -> int:
-        """The number of the current step."""
         return self._open.first + self._open.steps
 
     def device_idle(self) -> float | None:
@@ -167,7 +166,6 @@ class StepTimer(StepTimes):
             self._pending.clear()
 
     def _warm_up(self, batches: Iterator[Batch], first: int) -> Iterator[Batch]:
-        """Steps of the warm-up, until the device has done them."""
         yield from self._phase(batches, first, warmup=True)
         self._report(at_most=0)
         self._count_kept()
@@ -175,7 +173,6 @@ class StepTimer(StepTimes):
     def _with_head_start(
         self, batches: Iterator[Batch], first: int, step_ms: float
     ) -> Iterator[Batch]:
-        """A step that the host queues before the device begins it: the time of the device alone."""
         timed, clock = len(self.warmup_ms), self._clock
         self._clock, self._is_ahead = HeadStart(clock, step_ms), True
         yield from self._warm_up(batches, first)
@@ -184,7 +181,6 @@ class StepTimer(StepTimes):
         del self.warmup_ms[timed:]
 
     def _with_and_without_marks(self, batches: Iterator[Batch], steps: int) -> Iterator[Batch]:
-        """Steps in blocks with and without marks, in turn, which are in no rate."""
         clock, ends = self._clock, []
         length, marked = blocks(steps)
         for has_marks in marked:
@@ -233,7 +229,6 @@ class StepTimer(StepTimes):
             self._close()
 
     def _close(self) -> None:
-        """End the open observation here, and open the next one (without its first mark)."""
         done = self._open
         done.cut()
         if self._loss is not None:
@@ -276,7 +271,6 @@ class StepTimer(StepTimes):
             self._waits.recycle(seen)
 
     def _count_kept(self) -> None:
-        """Count the kept observations; the loop is over."""
         for seen in self._kept:
             self.count(seen, self._clock)
         self._kept.clear()

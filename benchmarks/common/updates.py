@@ -21,7 +21,6 @@ class Updates:
     """The updates of this rank's parts of the parameters."""
 
     def __init__(self, strategy: Strategy, args: argparse.Namespace) -> None:
-        """Follow ``strategy`` from its first step on, with an optimizer in fp64 on the host."""
         self._strategy = strategy
         parameters = list(strategy.model.named_parameters())
         self._start = [local(p.detach()).clone() for _, p in parameters]

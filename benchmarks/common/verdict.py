@@ -47,17 +47,14 @@ class Scale:
 
     @property
     def ok(self) -> bool:
-        """Whether the error is within its tolerance; never if it is not a number."""
         return self.error <= self.tolerance
 
     @property
     def excess(self) -> float:
-        """The error as a multiple of its tolerance; infinite if it is not a number."""
         multiple = self.error / self.tolerance
         return math.inf if math.isnan(multiple) else multiple
 
     def sentence(self, what: str) -> str:
-        """The error in words."""
         return (
             f"the scale of {what} of {self.parameter} by {self.error:.2g} (at most "
             f"{self.tolerance:.2g})"
@@ -185,14 +182,12 @@ def _worst(scales: Sequence[Scale], least: float) -> Scale | None:
 
 
 def _known(parameter: str, found: Difference, least: float) -> Scale:
-    """Where the strategy may round just as one device did, or not at all."""
     right = max(found.right, 1e-300)
     error = min(abs(found.along), abs(found.along - found.rounding_along))
     return Scale(parameter, error / right, least + found.rounding_spread / right)
 
 
 def _guessed(parameter: str, found: Difference, least: float) -> Scale:
-    """Where the strategy rounds in another way than one device, but as much."""
     right = max(found.right, 1e-300)
     rounding = abs(found.rounding_along) + RANDOM * found.rounding_spread + found.rounding
     return Scale(parameter, abs(found.along) / right, least + rounding / right)

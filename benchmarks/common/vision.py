@@ -117,7 +117,6 @@ def _memory_format(args: argparse.Namespace) -> torch.memory_format:
 
 
 def _settings(args: argparse.Namespace) -> dict[str, object]:
-    """Arguments that make every classifier take our images and return one output."""
     settings: dict[str, object] = {"num_classes": CLASSES}
     if args.model in ("googlenet", "inception_v3"):
         settings |= {"aux_logits": False, "init_weights": True}

@@ -22,7 +22,6 @@ from typing import Any
 
 
 def arguments() -> argparse.ArgumentParser:
-    """The command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -52,7 +51,6 @@ def main() -> None:
 
 
 def data_fd() -> int:
-    """An inheritable descriptor for voir's lines."""
     path = os.environ.get("MILABENCH_METRICS")
     if int(os.environ.get("RANK", "0")) > 0:
         fd = os.open(os.devnull, os.O_WRONLY)

@@ -28,7 +28,6 @@ class ToyModel(nn.Module):
     """Two linear layers with a ReLU between them."""
 
     def __init__(self) -> None:
-        """Make the layers."""
         super().__init__()
         self.hidden = nn.Linear(10, 10)
         self.out = nn.Linear(10, 5)
@@ -39,7 +38,6 @@ class ToyModel(nn.Module):
 
 
 def options() -> argparse.ArgumentParser:
-    """The command line."""
     parser = cli.parser(__doc__)
     add = parser.add_argument
     add("--batch-size", type=cli.positive, default=20, help="items in a step of each device")
@@ -58,7 +56,6 @@ def samples(batch_size: int, device: torch.device) -> Iterator[tuple[torch.Tenso
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the program."""
     args = options().parse_args(argv)
     with session(args.device, distributed=True) as run:
         torch.manual_seed(args.seed)  # the same weights on every rank

@@ -47,7 +47,6 @@ SWEEP = (
 
 
 def options() -> argparse.ArgumentParser:
-    """The command line."""
     parser = cli.parser(__doc__)
     parser.add_argument("--m", type=cli.positive, default=1024, help="rows of A and C")
     parser.add_argument("--n", type=cli.positive, default=1024, help="columns of B and C")
@@ -133,7 +132,6 @@ def sweep(args: argparse.Namespace, given: Shape, run: Session) -> Shape:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the program."""
     args = options().parse_args(argv)
     shape = (args.m, args.n, args.k or args.n)
     with session(args.device) as run:

@@ -21,7 +21,6 @@ class Block(nn.Module):
     """Attention and SwiGLU, each with a norm before it and its input added after it."""
 
     def __init__(self, shape: Llama) -> None:
-        """Make the layers."""
         super().__init__()
         self.norm1, self.norm2 = _norm(shape), _norm(shape)
         self.attention = Attention(shape, bias=False)
@@ -45,7 +44,6 @@ class Rotation(nn.Module):
     """
 
     def __init__(self, shape: Llama) -> None:
-        """Take the number of tokens, of which a rank's input may be a part, and a head's width."""
         super().__init__()
         self._tokens, self._head = shape.block, shape.head
 

@@ -49,7 +49,6 @@ from benchmarks.gpt.shares import recomputed_flop
 
 
 def options() -> argparse.ArgumentParser:
-    """The command line."""
     parser = cli.parser(__doc__)
     add = parser.add_argument
     add("--model", default="GPTSmall", help=f"one of {', '.join(SHAPES)}")
@@ -144,7 +143,6 @@ def train_step(run: Session, strategy: Strategy, batch: Batch) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the program."""
     args = options().parse_args(argv)
     with session(args.device, distributed=args.mode != "single") as run:
         shape = checked_shape(args, run.group.world_size)

@@ -27,7 +27,6 @@ class Attention(nn.Module):
     """Causal attention; each head of keys and values serves as many heads of queries."""
 
     def __init__(self, shape: Shape, *, bias: bool = True) -> None:
-        """Make the projections."""
         super().__init__()
         self.head, self.shared = shape.head, shape.heads // shape.groups
         # The rows are ordered by group, then its queries, key, value: a shard has full groups.
@@ -71,7 +70,6 @@ class Block(nn.Module):
     """Attention and perceptron, each with a norm before it and its input added after it."""
 
     def __init__(self, shape: Shape) -> None:
-        """Make the layers."""
         super().__init__()
         self.norm1, self.norm2 = nn.LayerNorm(shape.width), nn.LayerNorm(shape.width)
         self.attention = Attention(shape)
@@ -88,7 +86,6 @@ class Embedding(nn.Module):
     """The embedding of a token, plus that of its position."""
 
     def __init__(self, shape: Shape) -> None:
-        """Make both tables."""
         super().__init__()
         self.token = nn.Embedding(shape.vocabulary, shape.width)
         self.position = nn.Embedding(shape.block, shape.width)
@@ -103,7 +100,6 @@ class Head(nn.Module):
     """The last norm, and a score for each word of the vocabulary."""
 
     def __init__(self, shape: Shape, norm: nn.Module) -> None:
-        """Take the norm, and make the projection."""
         super().__init__()
         self.norm = norm
         self.score = nn.Linear(shape.width, shape.vocabulary, bias=False)
@@ -166,7 +162,6 @@ def blocks_of(model: nn.Module) -> Sequence[nn.Module]:
 
 
 def loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
-    """The mean cross entropy of the next token."""
     tokens, targets = batch
     return stage_loss(model(tokens), (tokens, targets))
 

@@ -24,7 +24,6 @@ class Memory:
 
     @property
     def total(self) -> float:
-        """The sum of all parts on the device, in bytes."""
         return self.weights + self.gradients + self.optimizer + self.activations
 
     def mib(self) -> dict[str, float]:
@@ -41,7 +40,6 @@ class RankMemory:
     """The memory of a rank of a pipeline, or of any rank in other modes, in bytes."""
 
     def __init__(self, shape: Shape, args: argparse.Namespace, ranks: int, rank: int) -> None:
-        """Take a rank of ``ranks`` that train ``shape`` with the options ``args``."""
         self._shape, self._args = shape, args
         self._size, self._share = Bytes.of(args), share_of(shape, args, ranks, rank)
         self._tensor, self._parts = tensor_size(args, ranks), parts(args, ranks)
@@ -66,7 +64,6 @@ class RankMemory:
         return (*found, self._reduces()) if self._share.block else found
 
     def _begins(self) -> Memory:
-        """All activations are there."""
         size, share = self._size, self._share
         full, host = self._activations()
         again = 0.0
@@ -87,7 +84,6 @@ class RankMemory:
         )
 
     def _ends(self) -> Memory:
-        """All gradients are there, and the activations of the first block."""
         size, share = self._size, self._share
         # Those of the first block are not there yet; of FSDP's they are, but are not reduced.
         missing = 0.0
@@ -105,7 +101,6 @@ class RankMemory:
         )
 
     def _reduces(self) -> Memory:
-        """FSDP has the gradients of the embedding, too, and then frees the ends and reduces."""
         size, ends = self._size, self._share.ends
         reduced = max(ends * size.gathered + self._reducing, ends * size.reduced)
         return Memory(
@@ -135,13 +130,11 @@ class RankMemory:
         return self._share.ends * self._size.gathered + words * self._size.low
 
     def _head_gradient(self) -> float:
-        """What the backward pass of the head leaves, if gradients are not there before."""
         if not self._share.scored or self._early_gradients():
             return 0.0
         return self._shape.vocabulary * self._shape.width / self._tensor * self._size.gathered
 
     def _early_gradients(self) -> float:
-        """Gradients before a backward pass: of the parts before it, or DDP's buckets."""
         size, share, args = self._size, self._share, self._args
         if args.mode == "pdp" and share.gathered:
             return share.gathered * size.reduced
@@ -199,7 +192,6 @@ class RankMemory:
         return kept * self._size.low
 
     def _saved_on_host(self) -> float:
-        """A block's offloaded activations, each tensor in pinned memory of its own."""
         size, shape = self._size, self._shape
         found = 2 * _pinned(self._tokens / self._between * shape.width * size.norms)
         found += 2 * _pinned(self._tokens * shape.width * size.low)  # inputs of qkv, perceptron
@@ -220,12 +212,10 @@ class RankMemory:
         return scaled + shape.width * tokens * (self._size.low + 1)
 
     def _rounding(self) -> float:
-        """By how much more memory FSDP's shards of a block take on the host, each in a block."""
         shards = self._shape.parameters / max(self._share.kept, 1)
         sizes = [matrix * self._size.own / shards for matrix in self._shape.matrix_sizes]
         return sum(map(_pinned, sizes)) / sum(sizes)
 
 
 def _pinned(size: float) -> float:
-    """Bytes of pinned memory for a tensor: PyTorch rounds up to a power of two."""
     return 2.0 ** math.ceil(math.log2(max(size, 1)))

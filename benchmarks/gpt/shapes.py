@@ -24,12 +24,10 @@ class Shape:
 
     @property
     def head(self) -> int:
-        """The width of a head."""
         return self.width // self.heads
 
     @property
     def hidden(self) -> int:
-        """The width of the perceptron."""
         return 4 * self.width
 
     @property
@@ -52,7 +50,6 @@ class Shape:
 
     @property
     def block_parameters(self) -> int:
-        """The parameters of a block."""
         return self.block_matrices + sum(self.block_vectors)
 
     @property
@@ -62,7 +59,6 @@ class Shape:
 
     @property
     def parameters(self) -> int:
-        """The parameters of the full model."""
         return self.layers * self.block_parameters + sum(self.end_parameters)
 
     @property
@@ -86,7 +82,6 @@ class Shape:
 
     @property
     def product_widths(self) -> tuple[int, ...]:
-        """The widths of the results of a block's matrix products, in their order."""
         return 3 * self.width, self.width, self.hidden, self.width
 
     def shard_parameters(self, ranks: int) -> int:
@@ -150,18 +145,15 @@ class Llama(Shape):
 
     @property
     def matrix_sizes(self) -> tuple[int, ...]:
-        """h (h + 2 k) of qkv (keys are k wide), h^2 of the output, three times h f of SwiGLU."""
         rows = self.width + 2 * self.groups * self.head
         return self.width * rows, self.width**2, *[self.width * self.hidden] * 3
 
     @property
     def block_vectors(self) -> tuple[int, int]:
-        """No biases; the weights of two norms."""
         return 0, 2 * self.width
 
     @property
     def end_parameters(self) -> tuple[int, int]:
-        """V h of the embedding, (V + 1) h of the head and its norm."""
         return self.vocabulary * self.width, (self.vocabulary + 1) * self.width
 
     @property
@@ -176,17 +168,14 @@ class Llama(Shape):
 
     @property
     def saved_widths(self) -> tuple[int, ...]:
-        """As of a GPT: five h, keys and values, and four of the perceptron."""
         return (self.width,) * 5 + (self.groups * self.head,) * 2 + (self.hidden,) * 4
 
     @property
     def product_widths(self) -> tuple[int, ...]:
-        """Of qkv h + 2 k, of the output h, of gate and up f, of down h."""
         rows = self.width + 2 * self.groups * self.head
         return rows, self.width, self.hidden, self.hidden, self.width
 
     def narrow(self, tokens: int) -> Self:
-        """The shape as of a GPT, with a perceptron of at most four times its width."""
         narrow = super().narrow(tokens)
         return replace(narrow, hidden=min(self.hidden, 4 * narrow.width))
 

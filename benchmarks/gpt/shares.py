@@ -34,7 +34,6 @@ class Bytes:
 
     @classmethod
     def of(cls, args: argparse.Namespace) -> "Bytes":
-        """The sizes under these options."""
         precision, gathered = PRECISIONS[args.precision], gathered_dtype(args)
         types = precision.dtype, gathered or precision.dtype
         low = precision.autocast or types[1]

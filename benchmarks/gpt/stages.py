@@ -52,7 +52,6 @@ def stage_sizes(shape: Shape, count: int) -> list[StageSize]:
 
 
 def _cuts(sizes: list[int], count: int) -> list[int]:
-    """Where the stages of a model whose parts have these sizes begin and end."""
     if count > len(sizes):
         raise UnsupportedError(
             f"a model of {len(sizes) - 2} blocks, an embedding and a head cannot have {count} "

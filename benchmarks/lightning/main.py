@@ -63,7 +63,6 @@ Loss = Callable[[torch.nn.Module, Batch], torch.Tensor]
 
 
 def options() -> argparse.ArgumentParser:
-    """The command line."""
     parser = cli.parser(__doc__)
     add = parser.add_argument
     add("--model", default="resnet152", help="name of a classifier of torchvision.models")
@@ -92,15 +91,12 @@ class Batches:
     """
 
     def __init__(self, batches: Iterator[Batch]) -> None:
-        """Yield the batches."""
         self._batches = batches
 
     def __iter__(self) -> Iterator[Batch]:
-        """The batches themselves: there is one epoch."""
         return self._batches
 
     def __len__(self) -> int:
-        """More than there are."""
         return 2**31
 
 
@@ -108,16 +104,13 @@ class Classifier(LightningModule):
     """The module that Lightning trains."""
 
     def __init__(self, model: torch.nn.Module, loss: Loss, lr: float) -> None:
-        """Train ``model`` with SGD to minimise ``loss``."""
         super().__init__()
         self.model, self.loss, self.lr = model, loss, lr
 
     def training_step(self, batch: Batch) -> torch.Tensor:
-        """The loss of a batch."""
         return self.loss(self.model, batch)
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
-        """SGD with momentum."""
         return torch.optim.SGD(self.model.parameters(), self.lr, momentum=0.9, fused=True)
 
     def transfer_batch_to_device(self, batch: Batch, _device: torch.device, _index: int) -> Batch:
@@ -129,7 +122,6 @@ class Measure(Callback):
     """Marks the parts of a step and what DDP waits for, and logs the loss."""
 
     def __init__(self, run: Session) -> None:
-        """Mark the steps of ``run``."""
         self.run, self.waits = run, Waits(clock_of(run.device))
 
     def on_train_start(self, trainer: Any, _module: Any) -> None:
@@ -137,7 +129,6 @@ class Measure(Callback):
         self.marks = GradientMarks(trainer.strategy.model, self.waits)
 
     def on_before_backward(self, _trainer: Any, _module: Any, _loss: torch.Tensor) -> None:
-        """Mark the end of the forward pass."""
         self.run.lap()
 
     def on_after_backward(self, _trainer: Any, _module: Any) -> None:
@@ -148,7 +139,6 @@ class Measure(Callback):
     def on_train_batch_end(
         self, _trainer: Any, _module: Any, outputs: Any, _batch: Batch, _index: int
     ) -> None:
-        """Log the loss."""
         self.run.log_loss(outputs["loss"])
 
 
@@ -183,7 +173,6 @@ def trainer(args: argparse.Namespace, run: Session, callback: Callback) -> Train
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the program."""
     args = options().parse_args(argv)
     with session(args.device, distributed=True) as run:
         if Trainer is None:

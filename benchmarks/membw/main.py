@@ -63,7 +63,6 @@ EXPECTED: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {
 
 
 def options() -> argparse.ArgumentParser:
-    """The command line."""
     parser = cli.parser(__doc__)
     add = parser.add_argument
     add("--op", choices=OPERATIONS, default="triad", help="operation")
@@ -107,7 +106,6 @@ def check_result(name: str, vectors: Sequence[Tensor]) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the program."""
     args = options().parse_args(argv)
     operation = OPERATIONS[args.op]
     with session(args.device) as run:

@@ -54,7 +54,6 @@ PERIOD = 251  # of the data: a prime, so that no block of a message is like anot
 
 
 def options() -> argparse.ArgumentParser:
-    """The command line."""
     parser = cli.parser(__doc__)
     add = parser.add_argument
     add("--bytes", type=cli.byte_count, default="64Mi", help="size of a message")
@@ -169,7 +168,6 @@ def report_rate(emitter: Emitter, args: argparse.Namespace, ms: Sequence[float])
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the program."""
     args = options().parse_args(argv)
     emitter = Emitter.from_environment()
     with session(args.device, distributed=True) as run:

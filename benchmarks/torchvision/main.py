@@ -22,7 +22,6 @@ from benchmarks.common.workload import Batch
 
 
 def options() -> argparse.ArgumentParser:
-    """The command line."""
     return vision.options(__doc__)
 
 
@@ -41,7 +40,6 @@ def train_step(run: Session, strategy: Strategy, batch: Batch) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the program."""
     args = options().parse_args(argv)
     with session(args.device) as run:
         vision.check_model(args)

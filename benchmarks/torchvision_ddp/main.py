@@ -27,7 +27,6 @@ MODES = ("ddp", "fsdp", "hsdp")
 
 
 def options() -> argparse.ArgumentParser:
-    """The command line."""
     return vision.options(__doc__, MODES, "ddp")
 
 
@@ -46,7 +45,6 @@ def train_step(run: Session, strategy: Strategy, batch: Batch) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the program."""
     args = options().parse_args(argv)
     with session(args.device, distributed=True) as run:
         vision.check_model(args)

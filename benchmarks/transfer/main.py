@@ -36,7 +36,6 @@ PERIOD = 251  # of the data: a prime, so that no block of a copy is like another
 
 
 def options() -> argparse.ArgumentParser:
-    """The command line."""
     parser = cli.parser(__doc__)
     add = parser.add_argument
     add("--direction", choices=DIRECTIONS, default="h2d", help="from host to device, back, or both")
@@ -119,7 +118,6 @@ def copies(of: Sequence[Way], number: int, device: torch.device) -> Callable[[],
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the program."""
     args = options().parse_args(argv)
     with session(args.device) as run:
         found = ways(args.direction, args.bytes, run.device, pinned=args.memory == "pinned")

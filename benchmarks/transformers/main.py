@@ -42,7 +42,6 @@ TENSOR, STAGED = ("bert", "vit"), ("bert", "gpt2", "vit")
 
 
 def options() -> argparse.ArgumentParser:
-    """The command line."""
     parser = cli.parser(__doc__)
     add = parser.add_argument
     add("--model", default="hf_Bert", help=f"one of {', '.join(models.SIZES)}")
@@ -146,7 +145,6 @@ def train_step(run: Session, strategy: Strategy, batch: Batch) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the program."""
     args = options().parse_args(argv)
     with session(args.device, distributed=args.mode != "single") as run:
         size = make_size(args)

@@ -37,7 +37,6 @@ class Size:
     length: int = 512  # tokens of a sequence; of ViT pixels of an image's side
 
     def flop(self, batch_size: int) -> float:
-        """Operations of a step on a batch."""
         layers = Transformer(self.layers, self.width, self.hidden)
         if self.family == "vit":
             return layers.vit(batch_size, self.length, PATCH, CLASSES)
@@ -50,7 +49,6 @@ class Size:
         return "images" if self.family == "vit" else "tokens"
 
     def items(self, batch_size: int) -> int:
-        """How many of these units a batch has."""
         return batch_size if self.family == "vit" else batch_size * self.length
 
     def sized(

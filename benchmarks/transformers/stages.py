@@ -67,7 +67,6 @@ class Stage(nn.Module):
     """Some consecutive parts of a model; parameters have the names that they have in it."""
 
     def __init__(self, model: nn.Module, parts: Sequence[Part]) -> None:
-        """Take the modules of the parts out of ``model``."""
         super().__init__()
         self._calls = [part.call for part in parts]
         for part in parts:
@@ -84,7 +83,6 @@ class Stage(nn.Module):
         owner.add_module(last, module)
 
     def forward(self, x: Tensor) -> Tensor:
-        """One part after the other."""
         for call in self._calls:
             x = call(self, x)
         return x

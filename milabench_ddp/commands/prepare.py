@@ -37,7 +37,6 @@ def main(options: SuiteOptions) -> int:
 
 
 def _data_sets(suite: Suite) -> list[FakeImageNet]:
-    """The data sets of the benchmarks that would run, each once."""
     owners: dict[str, tuple[str, FakeImageNet]] = {}
     for benchmark in suite.benchmarks:
         if benchmark.data is None:

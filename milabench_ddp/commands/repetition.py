@@ -18,7 +18,6 @@ class Repetition(Struct, frozen=True):
 
     @property
     def notes(self) -> list[str]:
-        """What a script of all launches says about their order and number."""
         notes = []
         if self.seed is not None:
             notes.append(f"in random order: --shuffle --seed {self.seed}")

@@ -102,7 +102,6 @@ def main(options: ReportOptions) -> int:
 
 
 def _text(made: Report, options: ReportOptions, files: Mapping[str, str], format: Format) -> str:
-    """What is printed: the report, a part of it, or what was written to files."""
     if files:
         said: list[str] = []
         for name, path in files.items():
@@ -116,7 +115,6 @@ def _text(made: Report, options: ReportOptions, files: Mapping[str, str], format
 
 
 def _settle(run: RunDir) -> None:
-    """Write how a run ended, if no command follows its jobs."""
     header = read_header(run)
     if header.jobs and header.outcome is None:
         # imported here because few runs are such, and it takes long to import
@@ -126,7 +124,6 @@ def _settle(run: RunDir) -> None:
 
 
 def _table(name: str, report: Report, options: ReportOptions, format: Format) -> str:
-    """One table alone: a table of the report by its name, or the table of a sweep by its metric."""
     if options.compat or not format.table or not format.sweep:
         able = " or ".join(name for name, known in FORMATS.items() if known.table)
         raise SelectionError(f"--table goes with --format {able}, and without --compat")
@@ -140,7 +137,6 @@ def _table(name: str, report: Report, options: ReportOptions, format: Format) ->
 
 
 def _prediction(counts: Sequence[int], report: Report, format: Format) -> str:
-    """The predictions alone."""
     if format.prediction is None:
         able = " or ".join(name for name, known in FORMATS.items() if known.prediction)
         raise SelectionError(f"--predict goes with --format {able}")
@@ -148,7 +144,6 @@ def _prediction(counts: Sequence[int], report: Report, format: Format) -> str:
 
 
 def _weights(config: str) -> dict[str, float]:
-    """The weights of a configuration's enabled benchmarks, which do not depend on the machine."""
     # imported here because few reports need a configuration, and reading one takes long to import
     from ..config.conditions import MachineFacts
     from ..config.load import SuiteRequest, resolve

@@ -67,7 +67,6 @@ def _table(entries: Mapping[str, TreeNode], indent: str, explain: bool) -> Itera
 
 
 def _entry(head: str, node: TreeNode, indent: str, explain: bool) -> Iterator[str]:
-    """The lines of a value behind its key or its dash."""
     if isinstance(node, MappingNode) and node.entries:
         yield head
         yield from _table(node.entries, indent, explain)
@@ -84,7 +83,6 @@ def _entry(head: str, node: TreeNode, indent: str, explain: bool) -> Iterator[st
 
 
 def _value(node: TreeNode) -> str:
-    """A scalar, or a collection that is empty."""
     if isinstance(node, ScalarNode):
         return scalar(node.value)
     return "{}" if isinstance(node, MappingNode) else "[]"

@@ -119,7 +119,6 @@ def _tell(what: str, error: Exception) -> None:
 
 
 def _create(options: RunOptions) -> Iterator[RunContext]:
-    """The run, or the two that take turns."""
     if not options.config:
         raise SelectionError("no configuration: name one, for example `milabench run ddp`")
     if not options.after:
@@ -223,7 +222,6 @@ def _learn_again(run: RunDir) -> None:
 
 
 def _announce(context: RunContext, cluster: Cluster) -> None:
-    """Print the run folder, what is run on which devices, in which order, and for how long."""
     count = f"{len(context.benchmarks)} benchmark{'s' * (len(context.benchmarks) != 1)}"
     place = setup.describe(cluster)
     lines = [f"{context.run.path}: {count}, preset {context.header.preset}, {place}"]

@@ -32,5 +32,4 @@ def main(options: ServeOptions) -> int:
 
 
 def page_of(path: Path) -> str:
-    """The page of a run's report."""
     return report_html(report_of([path]))

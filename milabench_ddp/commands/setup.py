@@ -99,7 +99,6 @@ def resolve_runner(options: RunnerOptions, system: "System | None") -> RunnerPro
 
 
 def is_scheduler(profile: RunnerProfile | None) -> bool:
-    """Whether the settings of a scheduler apply to the runner of a profile."""
     if profile is None:
         return False
     from ..dispatch.runners import runner_of  # the runners take most of the time of `dry`

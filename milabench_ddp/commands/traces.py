@@ -41,7 +41,6 @@ UNKNOWN = b"unrecognized arguments: "  # argparse's words
 
 
 def traced(benchmark: Benchmark) -> Benchmark:
-    """The benchmark with a few steps and a trace."""
     kept = [word for word in benchmark.argv if word != "--check-correctness"]
     return replace(benchmark, argv=(*kept, *STEPS))
 
@@ -91,7 +90,6 @@ def _told(run: RunDir, name: str) -> str:
 
 
 def _refuses(stderr: Path) -> bool:
-    """Whether a program says that it does not know an option."""
     with suppress(OSError):
         return UNKNOWN in read_bytes(stderr)
     return False

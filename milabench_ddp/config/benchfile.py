@@ -45,7 +45,6 @@ def main_script(definition: Path) -> str:
 
 
 def _assigned(body: list[ast.stmt]) -> dict[str, ast.expr]:
-    """The value that a body assigns to each name at last."""
     values: dict[str, ast.expr] = {}
     for statement in body:
         match statement:
@@ -61,7 +60,6 @@ def _name(node: ast.expr | None) -> str:
 
 
 def _text(node: ast.expr) -> str:
-    """A constant text; an f-string without a placeholder is one."""
     if isinstance(node, ast.JoinedStr):
         return "".join(map(_text, node.values))
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""

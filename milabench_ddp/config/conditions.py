@@ -45,12 +45,10 @@ class MachineFacts(Struct, frozen=True):
 
     @property
     def ccl(self) -> str:
-        """The collective communications library of the architecture."""
         return BACKENDS[self.arch].collectives
 
     @property
     def cpu_per_gpu(self) -> int:
-        """CPUs for each device, at least one."""
         return max(1, self.cpu_count // max(1, self.gpu_count))
 
 

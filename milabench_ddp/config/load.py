@@ -184,7 +184,6 @@ def _build(name: str, result: PresetResult) -> Benchmark:
 
 
 def _with_counts(data: FakeImageNet | None, place: str) -> FakeImageNet | None:
-    """The images with the numbers that were not stated, as ImageNet has them."""
     if data is None:
         return None
     classes = data.classes or min(1000, data.images)

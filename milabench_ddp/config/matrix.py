@@ -118,7 +118,6 @@ def _variants(name: str, entry: MappingNode) -> Iterator[tuple[str, MappingNode,
 
 
 def _axes(name: str, entry: MappingNode) -> Mapping[str, Sequence[TreeNode]]:
-    """The values of each axis of the matrix."""
     if "matrix" not in entry.entries:
         raise ConfigError(f"`{name}` in {entry.origin} has a `job` but no `matrix`")
     matrix = finalize(as_mapping("matrix", entry.entries["matrix"]))

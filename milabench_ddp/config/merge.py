@@ -77,7 +77,6 @@ def _merge_key(key: str, old: TreeNode | None, new: TreeNode) -> TreeNode:
 
 
 def merge_suites(old: MappingNode, new: MappingNode) -> MappingNode:
-    """Merge one file's benchmarks into those of older files."""
     return _merge_mappings(old, new, lambda _, older, newer: _merge_entry(older, newer))
 
 
@@ -96,7 +95,6 @@ def _merge_mappings(
 
 
 def _without_stated(preset: TreeNode, newer: MappingNode) -> TreeNode:
-    """What an older preset still changes below a layer that states some of its keys itself."""
     if not isinstance(preset, MappingNode):
         return preset
     kept = {}

@@ -85,7 +85,6 @@ def read_limited(path: str | os.PathLike[str], most: int) -> bytes:
 
 
 def _await(pipe: int) -> None:
-    """Wait until a pipe has something, or has ended."""
     import select  # few files are pipes
 
     poll = select.poll()
@@ -179,7 +178,6 @@ class _Loader(_YamlLoader):  # type: ignore[misc]
             raise yaml.MarkedYAMLError(problem=problem, problem_mark=parent.start_mark)
 
     def ascend_resolver(self) -> None:
-        """The library calls it after a value."""
         self.depth -= 1
 
 

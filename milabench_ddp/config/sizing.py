@@ -25,7 +25,6 @@ class Memory(float):
     """MiB, from an amount such as ``3885 MiB``, ``80 GiB``, ``4Go``, or a bare number of MiB."""
 
     def __new__(cls, stated: object) -> "Memory":
-        """Raises ValueError for what is no amount."""
         found = _AMOUNT.fullmatch(str(stated).strip())
         if found is None:
             raise ValueError("an amount of memory such as `81920 MiB`")

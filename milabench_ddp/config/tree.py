@@ -40,12 +40,10 @@ class Origin(Struct, frozen=True):
     line: int = 0  # counts from 1; 0 where the source is not a file
 
     def __str__(self) -> str:
-        """``config/x.yaml:12``, or the source if it is not a file."""
         return f"{shown(self.source)}:{self.line}" if self.line else self.source
 
     @property
     def folder(self) -> Path:
-        """The folder that relative paths stated here start from."""
         return Path(self.source).parent if self.line else Path.cwd()
 
 

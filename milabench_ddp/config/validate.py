@@ -76,7 +76,6 @@ def checked(kind: Any, key: str, node: TreeNode) -> Any:
 
 
 def _check_parts(kind: Any, key: str, node: TreeNode) -> None:
-    """Raise the error of the part that is wrong, if it is a part."""
     if get_origin(kind) is Annotated:
         kind = get_args(kind)[0]
     match node:

@@ -79,7 +79,6 @@ class Agent:
 
     @property
     def is_abandoned(self) -> bool:
-        """Whether the job of this agent may be without a coordinator that Slurm knows."""
         is_lost = self._lost is not None and self._lost.is_silent
         return is_lost or (self._was_silent and not has_first_node())
 

@@ -85,7 +85,6 @@ def _complain(rank: int, error: Exception) -> None:
 
 
 def _stdio() -> CoordinatorConnection:
-    """The connection on standard input and output; prints go to standard error."""
     read, write = os.dup(0), os.dup(1)
     os.dup2(2, 1)
     return Connection(read, write, ToAgent)

@@ -22,7 +22,6 @@ class AwakeClock:
         self._last, self._awake = clock(), 0.0
 
     def __call__(self) -> float:
-        """Seconds since it was made; of a long time between two readings, only ``LONGEST``."""
         with self._reading:
             now = self._clock()
             self._awake += min(now - self._last, LONGEST)

@@ -73,22 +73,18 @@ class BenchmarkRun:
 
     @property
     def name(self) -> str:
-        """The name of the benchmark."""
         return self.benchmark.name
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict on the benchmark, once it has ended."""
         return self.state.verdict
 
     @property
     def has_ended(self) -> bool:
-        """Whether the benchmark has ended and its verdict is on disk."""
         return self.state.ended is not None
 
     @property
     def _has_succeeded(self) -> bool:
-        """Whether all launches have ended ok, even if the verdict is not written yet."""
         if self._waiting or self._launch is None or not self._launch.is_done:
             return False
         return self._launch.state().verdict.is_ok
@@ -128,7 +124,6 @@ class BenchmarkRun:
         self._next()
 
     def _kept(self) -> list[LaunchState]:
-        """The launches of an earlier attempt on the same nodes that need not run again."""
         earlier = read_benchmark(self._run, self.name, ignore)
         kept = []
         for launch in earlier.launches if earlier else ():
@@ -148,20 +143,17 @@ class BenchmarkRun:
                 node.benchmark = None
 
     def _pause(self) -> None:
-        """Let others use the nodes before the next launch."""
         self.state.is_paused = True
         self._save()
         self._leave_nodes()
 
     def go_on(self) -> None:
-        """Begin the next launch after a pause."""
         self.state.is_paused = False
         self._save()
         self._use_nodes()
         self._next()
 
     def _next(self) -> None:
-        """Begin the next launch: the first node finds free ports, then all nodes start."""
         if not self._waiting or self._counter.is_enough:
             self._waiting.clear()
             self.finish(gravest(launch.verdict for launch in self.state.launches))

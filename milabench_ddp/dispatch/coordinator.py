@@ -87,7 +87,6 @@ class Coordinator:
 
     @property
     def outcome(self) -> Outcome:
-        """How its benchmarks have ended, all together."""
         return Outcome.CANCELLED if self._requests.stops else overall(map(Status, self._outcomes))
 
     def _leave(self) -> None:
@@ -95,12 +94,10 @@ class Coordinator:
             benchmark.leave()  # after an error; its nodes end its processes
 
     def _turn(self) -> tuple[int | bytes, ...]:
-        """A key by which the side that starts something next is first; or that runs something."""
         is_free = not self._running and self._plan.seed is not None
         return min(map(self._place, (*self._waiting, *self._paused))) if is_free else ()
 
     def _step(self) -> None:
-        """Receive messages from the nodes, then do what is due."""
         if not self._requests.stops:
             self._begin()
         for node, message in self._nodes.receive(self._timeouts.heartbeat):
@@ -166,7 +163,6 @@ class Coordinator:
                 self._end(benchmark, Verdict(Outcome.LOST, f"it runs on {', '.join(gone)}: lost"))
 
     def _in_order(self) -> dict[str, int]:
-        """The benchmarks that wait or pause, and how many nodes each needs: the next one first."""
         sizes = {name: each.size(self._plan.nodes) for name, each in self._waiting.items()}
         sizes |= {name: len(each.nodes) for name, each in self._paused.items()}
         if self._plan.seed is None:
@@ -174,7 +170,6 @@ class Coordinator:
         return {name: sizes[name] for name in sorted(sizes, key=self._place)}
 
     def _place(self, name: str) -> tuple[int | bytes, ...]:
-        """The place of a benchmark's next launch in the shuffled order."""
         paused = self._paused.get(name)
         repeat = paused.next_repeat if paused else self._first_repeats[name]
         return place(name, repeat, self._plan.seed or 0, self._side)
@@ -205,7 +200,6 @@ class Coordinator:
         self._observer.begin(begun.name, names, begun.benchmark.max_duration)
 
     def _end(self, benchmark: BenchmarkRun, verdict: Verdict) -> None:
-        """End a benchmark that pauses."""
         with contained(benchmark.fail):
             benchmark.finish(verdict)
         self._ended(benchmark)

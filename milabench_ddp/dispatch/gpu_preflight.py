@@ -58,7 +58,6 @@ def check_gpus(
 
 
 def _shown_together(node: Node) -> list[Node]:
-    """The node, or for instances of MIG a node for each: CUDA shows a process one of them alone."""
     if any(device.id.startswith("MIG-") for device in node.devices):
         return [replace(node, devices=(device,)) for device in node.devices]
     return [node]
@@ -92,7 +91,6 @@ def _check_part(
 def _interpreters(
     plan: RunPlan, benchmarks: Iterable[Benchmark], node: Node
 ) -> dict[tuple[str, frozenset[tuple[str, str]]], list[Benchmark]]:
-    """The benchmarks of torch, by their interpreter and the variables that decide what it finds."""
     found: dict[tuple[str, frozenset[tuple[str, str]]], list[Benchmark]] = {}
     for benchmark in benchmarks:
         context = PlanContext(benchmark, plan.site, plan.arch, (benchmark.name,), node, 0, 1)
@@ -119,7 +117,6 @@ def _is_compiled(benchmark: Benchmark) -> bool:
 
 
 def _uuids(arch: str, node: Node) -> list[str | None]:
-    """The UUIDs of the node's devices as torch tells them; None for an instance of MIG."""
     gpus = BACKENDS[arch].accelerators(node.devices).gpus
     uuids = [gpus[str(device.index)].uuid for device in node.devices]
     return [uuid if uuid and uuid.startswith("GPU-") else None for uuid in uuids]

@@ -66,7 +66,6 @@ class JobFollower:
             self._observer.message(f"the scheduler {words}")
 
     def _forgotten(self, job: JobState) -> JobStatus | None:
-        """The end of a job that stays unknown for long: Slurm's accounts are written late."""
         since = self._unknown.setdefault(job.id, self._clock())
         if self._clock() - since < self._forget:
             return None
@@ -83,7 +82,6 @@ class JobFollower:
             self._resize(job)
 
     def _resize(self, job: JobState) -> None:
-        """Let a job that starts again ask for the nodes of its missing benchmarks alone."""
         try:
             plan = read_record(self._run.plan_json, RunPlan)
             needed = nodes_needed(self._run, plan, job)

@@ -43,16 +43,13 @@ class LaunchTracker:
 
     @property
     def is_done(self) -> bool:
-        """Whether every node's part has ended or is lost."""
         return not self.waits_for
 
     @property
     def has_failed(self) -> bool:
-        """Whether a node's part did not end ok, or could not begin."""
         return bool(self._failed)
 
     def ended(self, node: str, state: LaunchState, now: float) -> None:
-        """Take note of how a node's part ended."""
         if node not in self.waits_for:
             return
         self.waits_for.discard(node)
@@ -102,7 +99,6 @@ class LaunchTracker:
         return self._is_late(state), doubt
 
     def _is_late(self, state: LaunchState) -> bool:
-        """Whether it failed when the others may have reached their deadline already."""
         failed = [p.ended - p.started for p in state.processes if p.outcome is Outcome.FAILED]
         return min(failed, default=0.0) >= self.launch.benchmark.max_duration - _SAME_DEADLINE
 

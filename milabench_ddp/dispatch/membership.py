@@ -47,17 +47,14 @@ class _Member(Struct):
 
     @property
     def process(self) -> AgentProcess:
-        """The process of the agent."""
         return self.connection.process or AgentProcess(None, self.log)
 
     @property
     def is_awaited(self) -> bool:
-        """Whether it may still join."""
         return self.handle is None and not self.is_refused and not self.connection.is_closed
 
     @property
     def is_silent(self) -> bool:
-        """Whether the node is lost but may come back, since its pipes are still open."""
         if self.handle is None:
             return False
         return not self.handle.is_alive and not self.connection.is_closed
@@ -119,17 +116,14 @@ class Membership:
 
     @property
     def alive(self) -> list[int]:
-        """The ranks of the nodes that can be used."""
         return [rank for rank, handle in self._handles.items() if handle.is_alive]
 
     @property
     def free(self) -> list[int]:
-        """The ranks of the nodes on which nothing runs."""
         return [rank for rank, handle in self._handles.items() if handle.is_free]
 
     @property
     def is_gathering(self) -> bool:
-        """Whether to wait for nodes that have not joined yet, or not told their clocks."""
         now = self._clock()
         due = [each.clock_due for each in self._members if each.clock_due is not None]
         if any(now < each for each in due):
@@ -139,13 +133,11 @@ class Membership:
 
     @property
     def may_grow(self) -> bool:
-        """Whether more nodes may join or come back."""
         may_come = any(member.is_awaited or member.is_silent for member in self._members)
         return may_come and self._clock() < self._until
 
     @property
     def problems(self) -> list[str]:
-        """Why nodes cannot be used, a sentence each."""
         return self._records.problems
 
     # Messages.
@@ -203,7 +195,6 @@ class Membership:
     # Nodes that join, are lost, or are back.
 
     def _await(self, member: _Member, waited: float) -> None:
-        """Take note of an agent that has ended, or that has not answered for long."""
         timeouts = self._timeouts
         if member.process.exit_status(0) is not None:  # another process may hold its pipes
             self._refuse(member, member.process.why_ended())
@@ -224,7 +215,6 @@ class Membership:
         self._refuse(member, reason_of(error))
 
     def _refuse(self, member: _Member, reason: str) -> None:
-        """Take note that a node cannot be used, and end its agent."""
         member.is_refused = True
         self._fail(member, reason)
         member.connection.send(Finish())
@@ -262,7 +252,6 @@ class Membership:
         member.connection.send(Ping(member.ping))
 
     def _set_clock(self, member: _Member, clock: float) -> None:
-        """Compare a node's clock with the middle of the time in which it answered."""
         now = self._wall_clock()
         error = (now - member.pinged) / 2
         self._records.set_clock(member.name, clock - (member.pinged + error), error)
@@ -278,7 +267,6 @@ class Membership:
             self._records.set(member.name, NodeStatus.JOINED)
 
     def _forget(self, member: _Member) -> Said:
-        """Remove a node whose end of the pipes is closed: it will not be back."""
         self._selector.unregister(member.connection.fd)
         member.connection.close()
         if member.handle is not None:

@@ -72,7 +72,6 @@ class NodeRecords:
 
     @property
     def problems(self) -> list[str]:
-        """Why nodes cannot be used, a sentence each."""
         return [state.problem for state in self.states.values() if state.problem]
 
     def set(
@@ -108,7 +107,6 @@ class NodeRecords:
             write_record(self._run.node_json(name), self.states[name], is_durable=False)
 
     def _tell_once(self, error: Exception) -> None:
-        """Tell that a state is not on disk: the nodes are used all the same."""
         if reason_of(error) not in self._told:
             self._told.add(reason_of(error))
             self._observer.message(reason_of(error))

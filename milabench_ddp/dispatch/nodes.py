@@ -24,12 +24,10 @@ class NodeHandle(Struct):
 
     @property
     def name(self) -> str:
-        """The name of the node."""
         return self.node.name
 
     @property
     def is_free(self) -> bool:
-        """Whether a benchmark can start on the node."""
         return self.is_alive and self.benchmark is None
 
     def placed(self, process: Process, host: str, ports: Sequence[int]) -> Process:

@@ -126,7 +126,6 @@ class RunFollower:
                 self._observer.message(f"{name}: {state.reason or 'it waits again'}")
 
     def _tell_launches(self, state: BenchmarkState) -> None:
-        """Tell how many launches of a running benchmark have ended, if there are several."""
         name, count = state.name, len(state.launches)
         if count != self._launches.get(name, 0):
             self._launches[name] = count
@@ -152,7 +151,6 @@ class RunFollower:
         return has_ended
 
     def _settle(self, jobs: JobFollower) -> None:
-        """After the end of all jobs, write the verdicts on benchmarks that have not ended."""
         for name in self._open:
             before = self.statuses[name]
             if before.has_ended:

@@ -55,7 +55,6 @@ class ProcessJobs:
 
 
 def _exists(job: str) -> bool:
-    """Whether the job's process exists, and its pid does not belong to another program by now."""
     try:
         return job.isdecimal() and b"submitit" in read_bytes(Path("/proc", job, "cmdline"))
     except OSError:

@@ -118,7 +118,6 @@ def _own_record() -> str:
 
 
 def _is_near_limit(text: str) -> bool:
-    """Whether the time left is so short that Slurm sends the warning that the job asked for."""
     run, limit = _seconds(field(text, "RunTime")), _seconds(field(text, "TimeLimit"))
     if run is None or limit is None:
         return False
@@ -173,7 +172,6 @@ def ended_by_slurm() -> Iterator[None]:
 
 
 def _daemon() -> str:
-    """The pid of the parent of this process's parent, which is the batch script."""
     try:
         status = read_bytes(Path(f"/proc/{os.getppid()}/status"))
     except OSError:

@@ -107,7 +107,6 @@ def run_part(
 
 
 def _failed_part(repeat: int | None, error: Exception) -> LaunchState:
-    """A node's part of a launch that could not run, or not to its end."""
     reason, is_cut_off = reason_of(error), may_pass(error)
     return LaunchState(repeat, Outcome.FAILED, reason, None, None, is_cut_off=is_cut_off)
 

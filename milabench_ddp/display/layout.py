@@ -110,7 +110,6 @@ def _running(known: RunProgress, width: int, room: int) -> list[Line]:
 
 
 def _table(known: RunProgress, benchmarks: Sequence[RunningBenchmark], width: int) -> list[str]:
-    """The header and the rows, without the columns for which it is too narrow."""
     rows = [_cells(known, each) for each in benchmarks]
     kept = list(COLUMNS)
     for name in ("", *LEFT_OUT):
@@ -134,7 +133,6 @@ def _lines(columns: Sequence[Column], rows: Sequence[Mapping[str, str]]) -> list
 
 
 def _cells(known: RunProgress, benchmark: RunningBenchmark) -> dict[str, str]:
-    """The cells of a row, by their columns."""
     is_several = benchmark.expected > 1
     elapsed = known.clock() - benchmark.repeat_began
     expected = known.launch_seconds(benchmark.name)
@@ -213,7 +211,6 @@ def _hosts(benchmark: RunningBenchmark, width: int) -> list[str]:
 
 
 def _wrapped(label: str, cells: Sequence[str], width: int) -> Iterator[str]:
-    """The cells after a label, in as many lines as they need."""
     line = label
     for cell in cells:
         if len(line) + 2 + len(cell) > width and line.strip() and line != label:
@@ -224,7 +221,6 @@ def _wrapped(label: str, cells: Sequence[str], width: int) -> Iterator[str]:
 
 
 def _listed(label: str, names: Sequence[str], width: int) -> str:
-    """As many names as fit, and how many more there are."""
     text = label
     for count, name in enumerate(names):
         more = f", and {len(names) - count} more"
@@ -247,7 +243,6 @@ def _cut(text: str, width: int) -> str:
 
 
 def _shortened(name: str, width: int) -> str:
-    """A name without its middle if it is longer: the names of a sweep differ in their ends."""
     if len(name) <= width:
         return name
     half = (width - 1) // 2
@@ -255,7 +250,6 @@ def _shortened(name: str, width: int) -> str:
 
 
 def _first_and_last(nodes: Sequence[str]) -> str:
-    """All names, or the first and the last of many."""
     if len(nodes) <= 4:
         return ", ".join(nodes)
     return f"{nodes[0]} .. {nodes[-1]} ({len(nodes)})"

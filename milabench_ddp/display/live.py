@@ -51,12 +51,10 @@ class LiveProgress:
             self._tail = Tail(outline.run)
 
     def begin(self, name: str, nodes: Sequence[str], limit: float, ago: float = 0.0) -> None:
-        """A benchmark starts."""
         with self._lock:
             self._known.begin(name, nodes, limit, ago)
 
     def event(self, event: Event) -> None:
-        """Take an event into the view."""
         with self._lock:
             self._known.take(event)
 
@@ -79,7 +77,6 @@ class LiveProgress:
             self._print(line, "yellow")
 
     def message(self, text: str) -> None:
-        """Print any other message."""
         self._print(text, "dim")
 
     def _print(self, text: str, style: str) -> None:
@@ -111,7 +108,6 @@ class LiveProgress:
             self._console.control(Control(*erase * rows))
 
     def _look(self) -> None:
-        """Take what processes of other nodes or commands have written into the view."""
         if self._tail is None:
             return
         with self._lock:
@@ -146,7 +142,6 @@ class LiveProgress:
 
 
 def _wraps_again(environ: Mapping[str, str]) -> bool:
-    """Whether the terminal wraps long lines when it becomes narrower; others cut them off."""
     term = environ.get("TERM", "")
     is_screen = term.startswith("screen") and "TMUX" not in environ
     return not (is_screen or term == "linux" or "XTERM_VERSION" in environ)

@@ -65,7 +65,6 @@ class PlainProgress:
             self.message(line)
 
     def message(self, text: str) -> None:
-        """Write a message."""
         side = self._known.outline.side
         said = in_line(SECRETS.hide(f"{side}: {text}" if side else text))
         line = f"{time.strftime('%H:%M:%S')} {said}"

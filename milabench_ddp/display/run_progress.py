@@ -61,12 +61,10 @@ class RunningBenchmark(Struct):
 
     @property
     def title(self) -> str:
-        """Its name, and the repeat that runs."""
         return f"{self.name} {self.repeat}".rstrip()
 
     @property
     def phase(self) -> str:
-        """The phase that all processes have reached; empty if none is known to have started."""
         return min(self.phases.values(), key=PHASES.index, default="")
 
     @property
@@ -140,7 +138,6 @@ class RunningBenchmark(Struct):
 
 
 def _latest(lines: Sequence[MetricLine]) -> Iterator[Mapping[str, Any]]:
-    """The last rate that the lines tell, and the last loss."""
     for line in reversed(lines):
         if line.rate is not UNSET:
             units = "" if line.units is UNSET else line.units
@@ -201,7 +198,6 @@ class RunProgress:
         return benchmark if benchmark.take(event, self.clock()) else None
 
     def launch_ended(self, name: str, count: LaunchCount, *, pauses: bool) -> None:
-        """One of several launches of a benchmark has ended."""
         if name not in self.running:
             return
         benchmark = self.running[name]
@@ -241,7 +237,6 @@ class RunProgress:
 
     @property
     def waiting(self) -> list[str]:
-        """The names of the benchmarks that have not begun."""
         begun = {*self.outcomes, *self.running, *self.paused}
         return [name for name in self.outline.benchmarks if name not in begun]
 

@@ -25,7 +25,6 @@ Picture = AbstractContextManager[Job]
 
 
 def at_once(job: Job) -> None:
-    """Do a job in this thread."""
     job()
 
 

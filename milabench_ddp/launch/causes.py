@@ -88,7 +88,6 @@ class LastException(Struct):
         return TRACEBACK in text or '  File "' in text
 
     def read(self, line: str) -> None:
-        """Read a line of stderr."""
         found = OF_RANK.match(line)
         rank, text = (found[1], found[2].removeprefix(" ")) if found else ("", line)
         text = text.rstrip()
@@ -125,11 +124,9 @@ class LauncherSummary(Struct):
     _rank: int | None = None
 
     def heeds(self, text: str) -> bool:
-        """Whether lines may be of the summary."""
         return self._has_begun or _SUMMARY in text
 
     def read(self, line: str) -> None:
-        """Read a line of torchrun's output on stderr."""
         if not self._has_begun:
             self._has_begun = line.startswith(_SUMMARY)
         elif found := _RANK.match(line):
@@ -140,12 +137,10 @@ class LauncherSummary(Struct):
 
     @property
     def names_an_exit(self) -> bool:
-        """Whether its root cause, which it lists last, is a rank that ended by itself."""
         return bool(self.exits) and [*self.exits.values()][-1] >= 0
 
     @property
     def killed(self) -> str:
-        """The rank that a signal killed, not as a consequence, and the signal; empty if none."""
         return self._first_by_signal(_MAY_FOLLOW)
 
     @property

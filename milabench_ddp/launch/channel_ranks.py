@@ -54,7 +54,6 @@ class ChannelRanks:
                 self.ranks.add(rank)
 
     def close(self) -> None:
-        """Close its descriptor."""
         if self.fd >= 0:
             os.close(self.fd)
 

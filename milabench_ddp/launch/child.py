@@ -78,11 +78,9 @@ class Child:
 
     @property
     def pipes(self) -> tuple[int, ...]:
-        """The descriptors to read from."""
         return tuple(self._buffers)
 
     def emit_start(self) -> None:
-        """Emit the event of its start."""
         self._emit(Started(self.tag, self._started, self.pid, self._process.argv))
 
     def read(self, fd: int) -> bool:
@@ -167,7 +165,6 @@ class Child:
         )
 
     def _emit_rest(self) -> None:
-        """Emit the last part of a stream that was cut, and how much is missing."""
         now = time.time()
         for stream, limit in self._limits.items():
             if text := limit.rest():
@@ -176,7 +173,6 @@ class Child:
                 self._tell(f"{stream}: {limit.left_out}")
 
     def _read_rest(self, fd: int) -> None:
-        """Emit what a pipe holds now, and no more: another process may write to it for ever."""
         left = fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ)
         while left > 0 and (chunk := _read_now(fd)):
             self._emit_lines(fd, chunk)
@@ -213,14 +209,12 @@ class Child:
         return tuple(calls)
 
     def _begun(self, dumps: str, rank: int) -> int | None:
-        """How many collectives a rank began, if the disk tells it soon."""
         try:
             return in_time(partial(collectives_begun, dumps, rank, self._started), PATIENCE)
         except TimeoutError:
             return None
 
     def _tell_writers(self) -> None:
-        """Record the ranks that had the channel open, if there are rates that tell no rank."""
         told, channel = self.observed.told, self.channel_ranks
         if channel is None or not told.unranked:
             return

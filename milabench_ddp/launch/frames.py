@@ -24,18 +24,15 @@ class Frame(NamedTuple):
 
     @property
     def is_torch(self) -> bool:
-        """Whether it is torch's own code."""
         return "/torch/" in self.file
 
     @property
     def communicates(self) -> bool:
-        """Whether it is code of torch for several ranks, or one that waits for a device."""
         is_wait = self.function in ("synchronize", "wait")
         return self.is_torch and ("distributed" in self.file or is_wait)
 
     @property
     def is_library(self) -> bool:
-        """Whether it is code of torch, or of Python's standard library."""
         is_standard = "/lib/python3" in self.file and "-packages/" not in self.file
         return self.is_torch or is_standard or self.file.startswith("<frozen ")
 

@@ -101,7 +101,6 @@ def told(found: Sequence[Looked]) -> str:
 
 
 def _lines(threads: Threads) -> Iterable[str]:
-    """The stacks, that of the main thread first."""
     for number, stack in enumerate(reversed(threads)):
         if number:
             yield "  another thread:"
@@ -132,7 +131,6 @@ def _waits(call: RankCall) -> bool:
 
 
 def _does(call: RankCall, *, has_suspect: bool) -> tuple[str, str]:
-    """What a rank does, as the end of a sentence about one rank, and about several."""
     if call.state in _STATES:
         at = f" in {call.call}" if call.call else ""
         one, several = _STATES[call.state]

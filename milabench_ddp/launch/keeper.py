@@ -67,7 +67,6 @@ class KeptProcess(Struct, frozen=True):
         self._order(KILL)
 
     def family(self) -> set[int]:
-        """Pids of all its live processes."""
         return reap.family(self.keeper) if self.keeper else set()
 
     def _order(self, order: bytes) -> None:
@@ -133,7 +132,6 @@ class Keeper:
         return list(map(self._kept, self._processes, self._own, arrived))
 
     def _kept(self, process: Process, ends: tuple[int, int, int], message: bytes) -> KeptProcess:
-        """A process that was released, or that did not reach the latch."""
         keeper = pid = 0
         if message.startswith(WAITS):
             keeper, pid = map(int, message.removeprefix(WAITS).split())
@@ -181,7 +179,6 @@ class Keeper:
 
 
 def _ends() -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-    """The two ends of control, stdout and stderr: the supervisor's, and the keeper's."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     stdout, stderr = os.pipe(), os.pipe()
     kept, sent = zip(stdout, stderr, strict=True)
@@ -225,7 +222,6 @@ def _receive(control: int, patience: float = _PATIENCE) -> bytes:
 
 
 def _read_report(program: str, report: bytes) -> tuple[float, str]:
-    """When a program was executed, and why it could not be."""
     stamp, _, code = report.removeprefix(EXECUTED).partition(b"!")
     started = int(stamp) / 1e9 if stamp else time.monotonic()
     if code:

@@ -122,7 +122,6 @@ def parse_line(tag: str, time: float, line: bytes) -> Event:
 
 
 def _own(payload: dict[str, Any]) -> dict[str, Any]:
-    """The payload of a program, without the keys that only we write."""
     if payload.keys().isdisjoint(OWN_KEYS):
         return payload
     return {f"program.{key}" if key in OWN_KEYS else key: payload[key] for key in payload}

@@ -85,12 +85,10 @@ class OutputLimit:
 
 
 def _first_fitting(text: str, size: int) -> int:
-    """Where the longest first part of at most so many bytes ends."""
     return bisect_right(range(1, len(text) + 1), size, key=lambda end: _size(text[:end]))
 
 
 def _last_fitting(text: str, size: int) -> int:
-    """Where the longest last part of at most so many bytes begins."""
     return bisect_left(range(len(text)), -size, key=lambda begin: -_size(text[begin:]))
 
 

@@ -86,12 +86,10 @@ class Look:
 
     @property
     def can_ask(self) -> bool:
-        """Whether there is a process that can be asked."""
         return bool(self._answers)
 
     @property
     def is_complete(self) -> bool:
-        """Whether all that were asked have answered, or cannot."""
         return all(answer.is_complete for answer in self._answers.values())
 
     def found(self, deadline: float) -> list[Looked]:
@@ -220,7 +218,6 @@ def _cpu_seconds(pid: int) -> float:
 
 
 def _catches(pid: int) -> bool:
-    """Whether a process catches the signal, as the kernel says."""
     return _has_signal(status(pid).get("SigCgt", "0"))
 
 
@@ -229,7 +226,6 @@ def _has_signal(mask: str) -> bool:
 
 
 def _read(file: Path, begin: int = 0, end: int = _MOST) -> str:
-    """The text between two bytes of a file, as far as it is there and is a file."""
     with suppress(OSError):
         return read_bytes(file, min(end, _MOST))[begin:].decode(errors="backslashreplace")
     return ""
@@ -243,7 +239,6 @@ def _size(file: Path) -> int:
 
 
 def _ranks(pids: set[int]) -> dict[int, int | None]:
-    """The ranks among processes; their children inherit the variable, but are none."""
     told = {pid: rank for pid in pids if (rank := reap.rank(pid)) is not None}
     return {pid: rank for pid, rank in told.items() if reap.parent(pid) not in told}
 
@@ -278,7 +273,6 @@ def _command(pid: int) -> str:
 
 
 def _kernel(pid: int) -> str:
-    """Where it sleeps in the kernel: its stack there, if this user may read it."""
     for name in ("stack", "wchan"):
         if (text := _read(Path(f"/proc/{pid}/{name}")).strip()) not in ("", "0"):
             return text.splitlines()[0].removeprefix("[<0>] ").partition("+")[0]

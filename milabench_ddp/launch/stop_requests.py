@@ -30,7 +30,6 @@ class StopRequests:
         self.wake()
 
     def interrupt(self, name: str) -> None:
-        """Ask to stop because of the signal of this name."""
         is_a_request = name in ("SIGINT", "SIGTERM")
         self.stop(None if is_a_request else Verdict(Outcome.CANCELLED, f"stopped by {name}"))
 
@@ -45,7 +44,6 @@ class StopRequests:
             os.read(self.fd, 1 << 16)
 
     def close(self) -> None:
-        """Close both ends of the pipe."""
         os.close(self.fd)
         os.close(self._writing_end)
 

@@ -120,7 +120,6 @@ class Supervisor:
             self._children.append(child)
 
     def _with_channels(self, number: int, process: Process, folder: Path) -> Process:
-        """A process with its whole environment."""
         env = {**self._environ, **process.env}
         if self._launch.barrier:
             env[START] = str(folder / _BARRIER)
@@ -129,7 +128,6 @@ class Supervisor:
         return replace(process, env=env)
 
     def _supervise(self) -> None:
-        """Sleep until something happens, and handle it, until all processes have ended."""
         with selectors.DefaultSelector() as self._selector:
             self._watch(self._requests.fd, self._emit_posted)
             for child in self._children:
@@ -164,7 +162,6 @@ class Supervisor:
             self._policy.kill(now)
 
     def _heed_room(self) -> None:
-        """Read no pipe while the disk is behind: a deadline does not wait for it."""
         has_room = self._has_room()
         if has_room is self._reads_pipes:
             return

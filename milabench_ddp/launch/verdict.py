@@ -44,7 +44,6 @@ class Observations(Struct):
 
     @property
     def misses_peer(self) -> bool:
-        """Whether it failed as a rank does which waited for another in vain."""
         return bool(self.error) and may_follow(self.error)
 
     def goes_on(self, now: float) -> bool:
@@ -68,7 +67,6 @@ class Observations(Struct):
         return self.launcher.killed
 
     def add(self, event: Event) -> None:
-        """Record an event of this process."""
         match event:
             case Metrics(lines=lines):
                 self._came(event.time)
@@ -95,7 +93,6 @@ class Observations(Struct):
                 self.instrument_error = self.instrument_error or _describe(data)
 
     def _came(self, time: float) -> None:
-        """Record when data came; lines that a program wrote together came once."""
         if not self.times or time > self.times[-1]:
             self.times.append(time)
 
@@ -110,7 +107,6 @@ class Observations(Struct):
                 self._add_error(said)
 
     def _add_error(self, said: str) -> None:
-        """Keep the first error, unless this one may have caused it."""
         if not self.error or (may_follow(self.error) and not may_follow(said)):
             self.error = said
 

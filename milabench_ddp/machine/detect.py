@@ -22,7 +22,6 @@ class Detection(Struct, frozen=True):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The notes about the node."""
         return self.cluster.nodes[0].notes
 
 
@@ -126,7 +125,6 @@ def _first_with_devices(
 
 
 def _gpu_backends() -> list[Backend]:
-    """The back-ends of GPUs that this host may have."""
     backends = BACKENDS.values()
     return [backend for backend in backends if backend.name != "cpu" and backend.may_be_present()]
 

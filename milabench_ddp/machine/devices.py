@@ -34,5 +34,4 @@ class Cluster(Struct, frozen=True):
 
     @property
     def has_gpu(self) -> bool:
-        """Whether its devices are GPUs."""
         return self.arch != "cpu"

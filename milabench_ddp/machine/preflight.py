@@ -111,7 +111,6 @@ def run_check(
 
 
 def _told(out: bytes) -> dict[str, Any]:
-    """What a check has written: the last value of each key, and all warnings."""
     told: dict[str, Any] = {"warnings": []}
     for line in out.splitlines():
         with suppress(ValueError):

@@ -40,7 +40,6 @@ class Sampler:
         sink: Sink,
         host: Callable[[], HostSample | None] = lambda: None,
     ) -> None:
-        """Prepare; ``start`` connects to the source and reads at once."""
         self._source, self._host = source, host
         self._interval = interval
         self._sink = sink
@@ -84,7 +83,6 @@ class Sampler:
                 asked = self._next_request(due)
 
     def _tell(self, error: Exception) -> None:
-        """Tell what hinders a reading, such as a want of file descriptors; the next may succeed."""
         self._sink(time.time(), Reading({}, (DeviceProblem(reason_of(error), is_fault=False),)))
 
     def _next_request(self, due: float) -> threading.Event | None:

@@ -43,7 +43,6 @@ RECORDS = {
 
 
 def record(verb: str) -> "type[Options]":
-    """The class of the options of a command."""
     module, name = RECORDS[verb]
     found: type[Options] = getattr(import_module(f".{module}", __name__), name)
     return found

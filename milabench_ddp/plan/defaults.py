@@ -47,7 +47,6 @@ def defaults(
 
 
 def _of_jobs(max_duration: float, collectives: str, folder: Path | None) -> dict[str, str]:
-    """The variables of ranks that wait for each other."""
     setup = max_duration / 2
     step = min(setup, max(max_duration / 6, LEAST_STEP_TIMEOUT))
     found = {SETUP_TIMEOUT: f"{setup:g}", STEP_TIMEOUT: f"{step:g}"}

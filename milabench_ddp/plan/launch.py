@@ -20,18 +20,15 @@ class Process(Struct, frozen=True):
 
     @property
     def is_rank(self) -> bool:
-        """Whether it is a rank itself, and not a torchrun that starts ranks."""
         return "RANK" in self.env
 
     @property
     def own_rank(self) -> int | None:
-        """The rank that it is itself; None for a torchrun."""
         rank = self.env.get("RANK", "")
         return int(rank) if rank.isdecimal() else None
 
     @property
     def name(self) -> str:
-        """The tag as one word: the stem of its result files."""
         return ".".join(self.tag)
 
 

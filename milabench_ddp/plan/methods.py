@@ -77,7 +77,6 @@ class PlanContext(Struct, frozen=True):
         return env
 
     def _threads(self, devices: Sequence[Device]) -> int:
-        """The threads of each rank: its share of the node's cores, and of those it is bound to."""
         threads = self.node.cpu_count // len(self.node.devices)
         for device in devices:
             cores = set(self.cores(device))
@@ -151,7 +150,6 @@ METHODS: Mapping[str, PlanMethod] = {
 
 
 def _torchrun(context: PlanContext, job: int, devices: Sequence[Device]) -> Process:
-    """The torchrun of a job on this node."""
     name = ".".join([*context.tag, str(job)])
     cores = [context.cores(device) for device in devices]
     differ = len(set(cores)) > 1 and context.arch != "cpu"
@@ -164,7 +162,6 @@ def _torchrun(context: PlanContext, job: int, devices: Sequence[Device]) -> Proc
 
 
 def _tasks(context: PlanContext, job: int, devices: Sequence[Device]) -> Iterator[Process]:
-    """The ranks of a job on this node, one process each, as Slurm starts tasks."""
     ranks = len(devices)
     for local_rank, device in enumerate(devices):
         rank = context.rank * ranks + local_rank

@@ -189,7 +189,6 @@ def _run(command: Command, cwd: Path, log: Path, name: str) -> None:
 
 
 def _link(link: Path, folder: Path) -> None:
-    """Point the link to the folder, atomically, and remove the older folders of the group."""
     temporary = link.with_name(f".{link.name}.new")
     temporary.unlink(missing_ok=True)
     temporary.symlink_to(folder.name)

@@ -99,7 +99,6 @@ def report_on(runs: Sequence[Run]) -> Report:
 
 
 def _planned(runs: Sequence[Run]) -> dict[str, Payload]:
-    """The resolved benchmarks of the runs by name, as run.json records them."""
     planned: dict[str, Payload] = {}
     for run in runs:
         if run.state is None:
@@ -113,7 +112,6 @@ def _planned(runs: Sequence[Run]) -> dict[str, Payload]:
 def _by_us(
     runs: Sequence[Run], weights: Weights, planned: Mapping[str, Payload]
 ) -> tuple[list[Row], list[Failure]]:
-    """The benchmarks by our own statistics, and what failed."""
     processes_of: dict[str, list[ProcessResult]] = defaultdict(list)
     failed: list[Failure] = []
     broken: dict[str, Exception] = {}  # benchmarks of which no report can be made
@@ -150,7 +148,6 @@ def _by_us(
 
 
 def _by_milabench(runs: Sequence[Run], weights: Weights) -> tuple[list[Row], list[Failure]]:
-    """The benchmarks by milabench's statistics, and what failed by its rule."""
     records_of: dict[str, list[Record]] = defaultdict(list)
     failed: list[Failure] = []
     for run in runs:

@@ -31,7 +31,6 @@ def in_spite_of_broken(make: Callable[[Report], T], report: Report) -> tuple[Rep
 
 
 def _without_broken(make: Callable[[Report], object], report: Report) -> Report:
-    """The report, with a failure in place of each benchmark that breaks it."""
     for row in report.rows:
         errors: list[Exception] = []
         with contained(errors.append):

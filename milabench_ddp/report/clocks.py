@@ -124,7 +124,6 @@ def _clock(stretches: Sequence[Stretch]) -> float:
 
 
 def _highest(device: Monitored) -> float:
-    """The highest SM clock of a device, in MHz, as its driver tells it."""
     return mean([mapping_or_empty(device.accelerator.get("clocks_max")).get("sm")])
 
 
@@ -167,5 +166,4 @@ def _worth(devices: Iterable[Monitored]) -> float:
 
 
 def _first(*values: float) -> float:
-    """The first value that is known."""
     return next((value for value in values if not math.isnan(value)), NAN)

@@ -158,7 +158,6 @@ def _all(told: Sequence[Column]) -> Iterable[object]:
 
 
 def summarize(records: Sequence[Record]) -> MilabenchSummary:
-    """milabench's summary of the files of a benchmark."""
     walltimes: list[object] = []
     rates_by_device: dict[object, list[Column]] = defaultdict(list)
     samples_by_device: dict[str, list[DeviceSample]] = defaultdict(list)

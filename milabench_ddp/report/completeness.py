@@ -28,12 +28,10 @@ class JobRanks(Struct):
 
     @property
     def silent(self) -> list[int]:
-        """The ranks that told nothing at all, where others did."""
         return self._missing(self.began)
 
     @property
     def stepless(self) -> list[int]:
-        """The ranks that began, and told no steps, where others did."""
         return [rank for rank in self._missing(set(self.steps)) if rank in self.began]
 
     def _missing(self, known: set[int]) -> list[int]:

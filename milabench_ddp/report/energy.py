@@ -41,7 +41,6 @@ def unit_of_work(row: Row) -> str:
 
 
 def too_short(row: Row) -> bool:
-    """Whether it was measured for too short a time to tell its energy."""
     windows = [device.window for device in row.measuring if device.window is not None]
     return any(window.seconds < SHORTEST for window in windows)
 
@@ -114,13 +113,11 @@ def _sum(powers: Sequence[MeanPower | None]) -> MeanPower | None:
 
 
 def _by_counter(device: Monitored) -> MeanPower | None:
-    """The mean power in the measured steps by the energy counter."""
     window = device.window
     return by_counter(_readings(device, "energy"), window.begin, window.end) if window else None
 
 
 def _by_power(device: Monitored) -> MeanPower | None:
-    """The mean power in the measured steps by samples of it, but for those before them."""
     window = device.window
     if window is None:
         return None
@@ -128,7 +125,6 @@ def _by_power(device: Monitored) -> MeanPower | None:
 
 
 def _readings(device: Monitored, name: str) -> list[tuple[float, float]]:
-    """What a sensor told in the measured steps, with the times."""
     found = []
     for stretch in device.stretches:
         time, value = stretch.sample.time, getattr(stretch.sample, name)

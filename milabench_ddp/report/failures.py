@@ -63,13 +63,11 @@ def process_failure(process: ProcessResult) -> Failure:
 
 
 def _script(run: Run, benchmark: str) -> Path | None:
-    """The script that repeats a benchmark; None where the run has none, as milabench's."""
     path = RunDir(run.path).script(benchmark)
     return path if names_a_file(benchmark) and path.exists() else None
 
 
 def _error_of(errors: Sequence[Payload], rank: int | None) -> Payload:
-    """The first error of the rank that failed first: when one rank fails, others often follow."""
     for error in errors:
         if error.get("rank") == rank:
             return error
@@ -204,13 +202,11 @@ def _failed(failure: Failure) -> CellState:
 
 
 def _is_of(rank: int | None, line: str) -> bool:
-    """Whether a line may be of this rank: it is not marked as another's."""
     found = OF_RANK.match(line)
     return rank is None or not found or int(found[1]) == rank
 
 
 def _unmarked(line: str) -> str:
-    """A line without the prefix that names its rank."""
     if found := OF_RANK.match(line):
         line = found[2].removeprefix(" ")
     return line.rstrip()

@@ -41,17 +41,14 @@ class Benchmark(Struct, frozen=True, dict=True):
 
     @cached_property
     def energy(self) -> Energy:
-        """Its energy; NaN where it is not known."""
         return energy_of_row(self.row) or UNKNOWN
 
     @property
     def unit(self) -> str | None:
-        """Of its rates; None if it is not known."""
         return self.row.unit or None
 
     @property
     def settings_text(self) -> str:
-        """Its combination of a matrix, as JSON."""
         return encode(self.row.matrix).decode()
 
     @property
@@ -61,7 +58,6 @@ class Benchmark(Struct, frozen=True, dict=True):
 
     @property
     def high(self) -> float:
-        """The upper end."""
         return (self.row.summary.interval or NEITHER)[1]
 
     @property
@@ -71,7 +67,6 @@ class Benchmark(Struct, frozen=True, dict=True):
 
     @property
     def step_stdev(self) -> float:
-        """The deviation of a rank's steps in ms: the median over ranks."""
         return median(rank.std for rank in self.row.timed)
 
     @property
@@ -81,12 +76,10 @@ class Benchmark(Struct, frozen=True, dict=True):
 
     @property
     def sm_clock(self) -> float:
-        """The mean SM clock of its devices, in MHz."""
         return sm_clock(self.row.measuring)
 
     @property
     def held_down_by(self) -> str:
-        """What held the clocks of a device down."""
         return held_down(self.row.measuring)
 
 
@@ -112,7 +105,6 @@ class Field(Struct, frozen=True):
 
     @property
     def annotation(self) -> Any:
-        """Its type, with what it means."""
         return Annotated[self.kind, about(self.meaning, self.unit)]
 
     def of(self, subject: Any) -> Any:
@@ -153,7 +145,6 @@ def share_of(row: Row, part: str) -> float:
 
 
 def _share(row: Row, parts: Sequence[str]) -> float:
-    """The share of the step that these parts take together; NaN if none is known."""
     known = [share for part in parts if not math.isnan(share := share_of(row, part))]
     is_shown = known and (parts != [HOST] or sum(known) >= FEW)
     return math.fsum(known) if is_shown else NAN
@@ -258,7 +249,6 @@ IN_EXPORT = tuple(each for each in BENCHMARK if each.places in (EVERYWHERE, EXPO
 
 
 def types_of(fields: Iterable[Field]) -> list[tuple[str, Any]]:
-    """The fields of a record type."""
     return [(each.name, each.annotation) for each in fields]
 
 

@@ -48,7 +48,6 @@ def report_json(report: Report) -> str:
 
 
 def report_html(report: Report) -> str:
-    """A page for a browser."""
     # imported here because it takes long to import
     from .page import page
 

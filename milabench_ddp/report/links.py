@@ -25,13 +25,11 @@ class Link(Struct, frozen=True):
 
     @property
     def kind(self) -> tuple[str, str]:
-        """Links of the same kind should be equally fast."""
         where = "within a node" if self.nodes[0] == self.nodes[1] else "between nodes"
         return where, "one way" if self.ways == 1 else "both ways"
 
     @property
     def label(self) -> str:
-        """The ranks, with the direction."""
         return f"{self.sender} {'->' if self.ways == 1 else '<->'} {self.receiver}"
 
 
@@ -43,17 +41,14 @@ class LinkKind(Struct, frozen=True):
 
     @property
     def typical(self) -> float:
-        """The median of their bandwidths, in GB/s."""
         return median(link.gb_s for link in self.links)
 
     @property
     def slowest(self) -> Link:
-        """The link with the lowest bandwidth."""
         return min(self.links, key=lambda link: link.gb_s)
 
     @property
     def slow(self) -> list[Link]:
-        """Links that are much slower than is typical, also in their best observation."""
         bound = (1 - SLOW) * self.typical
         return [link for link in self.links if max(link.gb_s, link.best_gb_s) < bound]
 

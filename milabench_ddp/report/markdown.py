@@ -62,7 +62,6 @@ def report_markdown(report: Report) -> str:
 
 
 def table_markdown(table: Table) -> str:
-    """A single table."""
     head = [f"### {marked(table.title)}", ""] if table.title else []
     return "\n".join([*head, *table_lines(table)]) + "\n"
 
@@ -143,7 +142,6 @@ def _details(report: Report) -> Iterator[Details]:
 
 
 def _all_alike(report: Report) -> Iterator[Details]:
-    """The findings of which the head shows only some."""
     for severity in (Severity.ERROR, Severity.WARNING):
         for group in alike(report, severity):
             if len(group) > MOST_ALIKE:

@@ -27,7 +27,6 @@ class RankMemory(Struct, frozen=True):
         return self.numbers.get(name, NAN)
 
     def state(self, name: str) -> float:
-        """A number about its allocator in the measured steps."""
         return self.told(f"{STATE}.{name}")
 
     def phase(self, name: str) -> float:
@@ -37,7 +36,6 @@ class RankMemory(Struct, frozen=True):
 
     @property
     def fragmented(self) -> float:
-        """The share of the reserved memory that was not given out at the peak."""
         return 1 - self.allocated / self.reserved if self.reserved > 0 else NAN
 
     @property
@@ -47,7 +45,6 @@ class RankMemory(Struct, frozen=True):
 
     @property
     def in_use(self) -> float:
-        """The memory of the device that is in use at the peak, with what is not this rank's."""
         return self.reserved + self.state("other")
 
 

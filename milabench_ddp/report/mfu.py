@@ -64,7 +64,6 @@ class Utilisation(Struct, frozen=True):
 
     @property
     def hfu(self) -> float:
-        """The MFU with the FLOPs of recomputation; NaN if it is not known, or impossible."""
         return self.with_recomputation if self.with_recomputation <= 1 else NAN
 
 
@@ -170,7 +169,6 @@ def _value(words: Sequence[str], option: str) -> str:
 
 
 def _words(argv: object) -> Sequence[str]:
-    """The arguments of a program as it is started, from a list or from a mapping of options."""
     if isinstance(argv, list):
         return list(map(str, argv))
     words: list[str] = []

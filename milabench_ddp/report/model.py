@@ -81,13 +81,11 @@ class Row(Struct, frozen=True, dict=True):
 
     @property
     def measuring(self) -> list[Monitored]:
-        """The devices of the processes whose measurements are in its numbers."""
         kept = {process.record.path for process in counted(self.processes)}
         return [device for device in self.monitored if device.process.record.path in kept]
 
     @property
     def matrix(self) -> Payload:
-        """Its combination of a matrix; empty without one."""
         return mapping_or_empty(self.config.get("matrix"))
 
     @property
@@ -112,29 +110,24 @@ class Row(Struct, frozen=True, dict=True):
 
     @property
     def is_bandwidth(self) -> bool:
-        """Whether the rate is the bandwidth of a link, which more nodes or jobs do not add to."""
         return is_bandwidth(self.processes)
 
     @property
     def drift(self) -> float:
-        """By how much a rate still moves at most, as a fraction; NaN where all are steady."""
         processes = counted(self.processes)
         moving = [each.steady.change for each in processes if each.steady.problem]
         return max(moving, key=abs, default=NAN)
 
     @property
     def allocated(self) -> float:
-        """The most memory that a rank allocated, in MiB; NaN if it is not known."""
         return largest(rank.allocated for rank in self.ranks)
 
     @property
     def reserved(self) -> float:
-        """The most memory that a rank reserved, in MiB; NaN if it is not known."""
         return largest(rank.reserved for rank in self.ranks)
 
     @property
     def timed(self) -> list[RankSummary]:
-        """The ranks whose steps were timed."""
         return [rank for rank in self.ranks if rank.steps]
 
     @property
@@ -204,17 +197,14 @@ class Report(Struct, frozen=True):
 
     @property
     def notes(self) -> list[str]:
-        """The sentences of the findings that are notes."""
         return self._sentences(Severity.NOTE)
 
     @property
     def warnings(self) -> list[str]:
-        """The sentences of the findings that are warnings."""
         return self._sentences(Severity.WARNING)
 
     @property
     def errors(self) -> list[str]:
-        """The sentences of the findings that are errors."""
         return self._sentences(Severity.ERROR)
 
     def _sentences(self, severity: Severity) -> list[str]:
@@ -226,27 +216,22 @@ class Report(Struct, frozen=True):
 
     @property
     def goes_on(self) -> bool:
-        """Whether a run has not ended."""
         return any(run.outcome is None for run in self.runs)
 
     @property
     def unmeasured(self) -> list[str]:
-        """The benchmarks without any rate."""
         return [row.name for row in self.rows if math.isnan(row.perf)]
 
     @property
     def has_measured(self) -> bool:
-        """Whether a benchmark has a rate."""
         return len(self.unmeasured) < len(self.rows)
 
     @property
     def failed(self) -> float:
-        """How many processes failed; a benchmark that never ran counts as one."""
         return _sum(row.fail for row in self.rows)
 
     @property
     def tried(self) -> float:
-        """How many processes there are, those that never ran included."""
         # for milabench a benchmark that never ran is no process: the rate can exceed 100 %
         if self.compat:
             return _sum(row.n for row in self.rows)
@@ -254,19 +239,16 @@ class Report(Struct, frozen=True):
 
     @property
     def failure_rate(self) -> float:
-        """Failed processes as a fraction of all; NaN without any."""
         if not self.failed and not self.tried:
             return NAN
         return self.failed / max(self.tried, 1)
 
     @property
     def cancelled(self) -> bool:
-        """Whether a run was cancelled: what is missing then did not fail."""
         return any(run.outcome == Outcome.CANCELLED for run in self.runs)
 
     @property
     def succeeded(self) -> bool:
-        """Whether every benchmark ended ok and measured something; the exit code depends on it."""
         if any(run.outcome not in (Outcome.OK, UNKNOWN_OUTCOME) for run in self.runs):
             return False
         return self.has_measured and not self.unmeasured and not self.failures

@@ -27,7 +27,6 @@ def summarized(sample: type[Struct]) -> list[Sensor]:
 
 
 def _means_type(name: str, head: Sequence[tuple[str, Any]], sample: type[Struct]) -> type[Struct]:
-    """The type of a device or host, with a field for each summary."""
     fields = [*head, ("samples", SAMPLES)]
     for sensor in summarized(sample):
         if sensor.over == CAUSES:

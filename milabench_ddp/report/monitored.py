@@ -30,22 +30,18 @@ class Monitored(Struct, frozen=True, dict=True):
 
     @property
     def label(self) -> str:
-        """The device, for people."""
         return f"GPU {self.device} of {self.node}" if self.node else f"GPU {self.device}"
 
     @property
     def launch(self) -> tuple[str, str]:
-        """The launch of its process."""
         return self.process.launch
 
     @property
     def accelerator(self) -> Payload:
-        """The facts of the device, as its node recorded them."""
         return self.process.record.gpu(self.device)
 
     @property
     def window(self) -> Window | None:
-        """When its job measured the steady state; None if that is not known."""
         return self.teller.window if self.teller else None
 
     @cached_property
@@ -66,7 +62,6 @@ class Monitored(Struct, frozen=True, dict=True):
 
     @property
     def measured(self) -> list[DeviceSample]:
-        """The samples of the measured steps; without any, those while it was in use."""
         return [stretch.sample for stretch in self.stretches] or list(self.in_use)
 
 

@@ -82,7 +82,6 @@ def first_stack(data: Path) -> tuple[list[str], Path]:
 
 
 def _plain(lines: Iterable[str]) -> list[str]:
-    """The lines as a terminal shows them in the end, without colours, and without blank ends."""
     shown = []
     for line in lines:
         _, _, last = line.rstrip("\r").rpartition("\r")  # what overwrote the rest

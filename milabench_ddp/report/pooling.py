@@ -43,11 +43,9 @@ class Difference(Struct, frozen=True):
 
     @property
     def is_of_size(self) -> bool:
-        """Whether it is the number of nodes, or of a node's devices."""
         return self.field.endswith(SIZES)
 
     def __str__(self) -> str:
-        """``driver: 550.54 (runs/a), 560.28 (runs/b)``."""
         values = [f"{value} ({', '.join(names)})" for value, names in self.runs.items()]
         return f"{self.field}: {', '.join(values)}"
 
@@ -173,7 +171,6 @@ def _of(facts: Payload, name: str) -> Payload:
 
 
 def _gpus(meta: Payload) -> list[Payload]:
-    """The GPUs of a node."""
     return [mapping_or_empty(gpu) for gpu in _of(_of(meta, "accelerators"), "gpus").values()]
 
 
@@ -182,8 +179,6 @@ def _fact(place: str, key: str) -> Callable[[Payload], str]:
 
 
 def _of_gpus(key: str, unit: str = "") -> Callable[[Payload], str]:
-    """The different values of a fact over the GPUs of a node."""
-
     def of(meta: Payload) -> str:
         values = set()
         for gpu in _gpus(meta):
@@ -210,7 +205,6 @@ def cpu_of(meta: Payload) -> str:
 
 
 def _device_memory(meta: Payload) -> str:
-    """The memory of the GPUs of a node in whole GiB, as drivers keep different amounts of it."""
     sizes = set()
     for gpu in _gpus(meta):
         total = _of(gpu, "memory").get("total")
@@ -238,7 +232,6 @@ MACHINE_FACTS: Mapping[str, Callable[[Payload], str]] = {  # of the `meta` of re
 
 
 def _settings(run: Run, name: str, with_header: bool) -> Facts:
-    """The configuration of a benchmark as far as it matters: texts by their keys."""
     records = [record for record in run.records if record.name == name]
     config = records[0].config
     if run.state is not None:
@@ -271,7 +264,6 @@ def _flat(key: str, value: object, base: str) -> dict[str, str]:
 
 
 def _devices(configs: Iterable[Payload]) -> set[str]:
-    """The devices of a node that a benchmark was run on, by their indices."""
     found: set[str] = set()
     for config in configs:
         devices = config.get("devices")

@@ -45,7 +45,6 @@ class ProcessResult(Struct, frozen=True, dict=True):
 
     @cached_property
     def unmeasured(self) -> str:
-        """Why its job measured nothing, as its supervisor judges it; empty if it did."""
         records = self.run.jobs.get(self.record.job, [self.record])
         return why_nothing_measured(record.told for record in records)
 
@@ -56,7 +55,6 @@ class ProcessResult(Struct, frozen=True, dict=True):
 
     @property
     def failed(self) -> bool:
-        """Whether the process counts as a failure."""
         return self.status not in (Status.RUNNING, Status.OK, Status.SKIPPED)
 
     @property
@@ -82,7 +80,6 @@ class ProcessResult(Struct, frozen=True, dict=True):
 
     @property
     def _summed(self) -> Sequence[Record]:
-        """The files whose rates are its own: of a job, all of them belong to the first with any."""
         job = self.run.jobs.get(self.record.job, [self.record])
         telling = [record for record in job if record.told.usable]
         return telling if telling and telling[0] is self.record else []
@@ -94,12 +91,10 @@ class ProcessResult(Struct, frozen=True, dict=True):
 
     @property
     def series(self) -> Series | None:
-        """The observations in the steady state with their durations; None without any."""
         return self._found[1]
 
     @cached_property
     def _found(self) -> tuple[Steady, Series | None, float]:
-        """Where the steady state begins, what it has, and the steps before it."""
         measured = self.measured
         found = steady_state(measured.lines.rate)
         steps = float(measured.lines.steps[: found.start].sum())  # NaN if a line does not tell them
@@ -107,17 +102,14 @@ class ProcessResult(Struct, frozen=True, dict=True):
 
     @property
     def observed(self) -> int:
-        """The number of observations that count, with those before the steady state."""
         return self.series.measured if self.series else 0
 
     @cached_property
     def window(self) -> Window | None:
-        """When it measured its steady state; None if it has none, or no clock tells it."""
         return window_of(self.measured, self.steady.start)
 
     @cached_property
     def steady_over_all(self) -> float:
-        """The mean rate in the steady state over that of all steps after the warm-up."""
         whole = _series(self.measured, Steady())
         if self.series is None or whole is None or not whole.mean > 0:
             return 1.0
@@ -137,12 +129,10 @@ class ProcessResult(Struct, frozen=True, dict=True):
 
     @property
     def warmup_marked(self) -> int:
-        """The number of observations that the program marked as warm-up."""
         return int(self.record.rates.warmup.values().sum())
 
     @property
     def launch(self) -> LaunchKey:
-        """The run folder and the repeat, which identify the launch of the process."""
         return str(self.run.path), self.record.repeat
 
 
@@ -242,7 +232,6 @@ def is_bandwidth(processes: Processes) -> bool:
 
 
 def has_nan_loss(record: Record) -> bool:
-    """Whether a loss became NaN."""
     return record.losses.has_nan
 
 

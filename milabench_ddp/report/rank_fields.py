@@ -24,7 +24,6 @@ class RankOfRow(Struct, frozen=True):
 
     @property
     def node(self) -> str | None:
-        """Its node; None if all ranks are on one."""
         return self.rank.id.node or None
 
     @property
@@ -34,7 +33,6 @@ class RankOfRow(Struct, frozen=True):
 
     @property
     def items(self) -> SimpleNamespace:
-        """The items of its ledger; NaN where it has none."""
         return SimpleNamespace(**{name: self.ledger.get(name, NAN) for name in LEDGER})
 
 

@@ -40,7 +40,6 @@ class Score(Struct, frozen=True):
 
     @property
     def is_told(self) -> bool:
-        """Whether a report says it, or why there is none."""
         is_asked = self.is_asked or self.baseline is not None
         return is_asked or not math.isnan(self.value)
 

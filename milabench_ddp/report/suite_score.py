@@ -118,14 +118,12 @@ def _mean(scores: Sequence[BenchmarkScore], of: Callable[[BenchmarkScore], float
 
 
 def _half_width(scores: Sequence[BenchmarkScore]) -> float:
-    """Half of the interval of their mean, as a fraction; NaN where that of one is not known."""
     known = [each for each in scores if each.score > 0]
     parts = (each.weight * each.error / each.score for each in known)
     return math.hypot(*parts) / math.fsum(each.weight for each in known)
 
 
 def _per_watt(row: Row) -> float:
-    """Units of work for a joule of all devices; NaN where their energy is not known."""
     energy = energy_of_row(row)
     return row.score / energy.watts if energy is not None and energy.watts > 0 else NAN
 
@@ -142,7 +140,6 @@ def _per_price(row: Row, price: float) -> float:
 
 
 def _device_count(launch: Processes) -> int:
-    """How many devices the processes of a launch use together."""
     used = set()
     for process in launch:
         record = process.record
@@ -174,7 +171,6 @@ def _why_none(rows: Rows, counting: Rows, runs: Sequence[RunInfo], enabled: Cont
 
 
 def _left_out(rows: Rows, runs: Sequence[RunInfo], enabled: Container[str]) -> dict[str, str]:
-    """The benchmarks of the suite that no run measured, each with the reason."""
     measured = {row.name for row in rows}
     left_out: dict[str, str] = {}
     for run in runs:

@@ -144,7 +144,6 @@ def _peak_memory(records: Sequence[Record]) -> tuple[float, str]:
 
 
 def _facts(processes: Processes, told: Mapping[str, Told]) -> dict[str, Payload]:
-    """The facts that the programs reported: of numbers the mean, of the rest the last."""
     facts: dict[str, dict[str, Any]] = defaultdict(dict)
     for process in processes:
         for group, values in process.record.facts.items():

@@ -47,7 +47,6 @@ class Track(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Its name, with how well it is aligned."""
         node = f" on {self.node}" if self.node else ""
         return f"rank {self.rank}{node} (+-{self.spread:.3f} ms)"
 

@@ -35,7 +35,6 @@ class Told(Struct, frozen=True, dict=True):
 
     @cached_property
     def std(self) -> float:
-        """The standard deviation of the values; NaN for a single one."""
         return deviation(self.values)
 
 

@@ -108,20 +108,17 @@ class Column:
         return self._count
 
     def __getitem__(self, place: int) -> float:
-        """A number as it was told: a whole one, unless others are not."""
         value = float(self.values()[place])
         if not self.is_whole:
             return value
         return self.odd.get(place % self._count, int(value))  # type: ignore[return-value]
 
     def __iter__(self) -> Iterator[object]:
-        """What was told, whatever it is."""
         for place, value in enumerate(self.values().tolist()):
             yield self.odd.get(place, value)
 
     @property
     def has_nan(self) -> bool:
-        """Whether a number is NaN."""
         from ..numerics import np
 
         return any(place not in self.odd for place in np.isnan(self.values()).nonzero()[0].tolist())

@@ -50,7 +50,6 @@ class FileDefect(Struct, frozen=True):
     detail: str = ""
 
     def __str__(self) -> str:
-        """One line of text: file, line and message."""
         where = str(self.path) if self.line is None else f"{self.path}:{self.line}"
         what = f"{self.kind} ({shortened(self.detail)})" if self.detail else str(self.kind)
         again = f"; and {self.count - 1} more" if self.count > 1 else ""

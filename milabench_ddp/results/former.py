@@ -48,7 +48,6 @@ def former_runs(run: RunDir, header: RunHeader, *, with_own: bool = False) -> Fo
 
 
 def _newest(run: Path) -> list[Path]:
-    """The other runs beside a run, the newest first."""
     ages = {}
     for path in run.parent.glob("*/run.json"):
         try:
@@ -60,7 +59,6 @@ def _newest(run: Path) -> list[Path]:
 
 
 def _seconds(former: RunDir, header: RunHeader, names: list[str]) -> dict[str, float]:
-    """The mean duration of a launch of those benchmarks that a former run measured likewise."""
     try:
         theirs = read_header(former)
     except RunDirError:
@@ -78,7 +76,6 @@ def _seconds(former: RunDir, header: RunHeader, names: list[str]) -> dict[str, f
 
 
 def _kind(machine: Mapping[str, Any]) -> tuple[object, ...]:
-    """The kind of a machine: its devices and its CPU."""
     accelerators = mapping_or_empty(machine.get("accelerators"))
     gpus = mapping_or_empty(accelerators.get("gpus")).values()
     products = sorted(str(mapping_or_empty(gpu).get("product")) for gpu in gpus)

@@ -166,14 +166,12 @@ def _remove_stale(path: Path, fd: int) -> None:
 
 
 def _is_same(fd: int, path: Path) -> bool:
-    """Whether the file is still there: its last holder may have removed it meanwhile."""
     with suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(fd), path.stat())
     return False
 
 
 def _is_stale(fd: int) -> bool:
-    """Without locks: whether the process that made the file was on this host, and is gone."""
     try:
         host, pid, started = os.pread(fd, _MOST, 0).decode().split()
         was = int(pid)

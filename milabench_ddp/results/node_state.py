@@ -42,12 +42,10 @@ class NodeState(Struct, frozen=True):
 
     @property
     def is_expected(self) -> bool:
-        """Whether it will probably join soon."""
         return self.status is NodeStatus.AWAITED and not self.reason
 
     @property
     def shown_warnings(self) -> list[str]:
-        """The warnings of its preflight, with its name."""
         return [f"{self.name}: {warning}" for warning in self.warnings]
 
     @property

@@ -158,7 +158,6 @@ class PayloadReader:
         return repeated
 
     def _count(self, told: Mapping[str, Sequence[Any]], is_positive: "Marks") -> None:
-        """Count rates: the usable ones of lines that tell the same together."""
         # true is equal to 1, but is no rank
         columns = [*(told[name] for name in KIND), list(map(type, told["rank"]))]
         counts, own_rank = self._record.told, self._record.own_rank
@@ -195,7 +194,6 @@ class PayloadReader:
     def _add_numbers(
         self, name: str, values: Sequence[Any], ranks: Sequence[int], seen: "Floats"
     ) -> None:
-        """Add the numbers among values, and count what is not finite."""
         from ..numerics import np
 
         is_number = np.abs(np.array(doubles(values))) < LARGEST
@@ -212,7 +210,6 @@ class PayloadReader:
 
 
 def _line(told: Mapping[str, Sequence[Any]], place: int) -> Payload:
-    """What one of the lines told."""
     return {name: values[place] for name, values in told.items() if values[place] is not UNSET}
 
 
@@ -244,12 +241,10 @@ def _column(told: Sequence[Any]) -> "Floats":
 
 
 def _ranks(told: Sequence[Any], otherwise: int) -> Sequence[int]:
-    """The ranks of lines; where none is told, another number."""
     if set(map(type, told)) == {int} and is_rank(min(told)) and is_rank(max(told)):
         return told
     return [rank if is_rank(rank) else otherwise for rank in told]
 
 
 def _warmups(told: Sequence[Any]) -> Sequence[bool]:
-    """Which lines are of the warm-up."""
     return list(map(is_warmup, told)) if any(told) else [False] * len(told)

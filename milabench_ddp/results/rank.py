@@ -25,7 +25,6 @@ class Bucket(Struct, frozen=True):
 
     @property
     def known_ms(self) -> list[float]:
-        """Its times that are known."""
         return [ms for ms in (self.ready_ms, self.ms, self.hidden_ms) if ms is not None]
 
 
@@ -66,12 +65,10 @@ class Rank(Struct):
 
     @property
     def waited(self) -> float:
-        """The wait for data in all steps together, in ms."""
         return math.fsum(self.wait_ms)
 
     @property
     def hidden_ms(self) -> float:
-        """The communication of a step that its backward pass hides; NaN if it is not known."""
         known = [bucket.hidden_ms for bucket in self.buckets if bucket.hidden_ms is not None]
         return math.fsum(known) if self.buckets and len(known) == len(self.buckets) else math.nan
 

@@ -30,7 +30,6 @@ class RateColumns(Struct, frozen=True, eq=False):
         return len(self.rate)
 
     def at(self, chosen: "Marks | slice") -> "RateColumns":
-        """Some of the observations."""
         return RateColumns(*(column[chosen] for column in astuple(self)))
 
     def by_rank(self) -> "dict[int, RateColumns]":
@@ -79,7 +78,6 @@ class Rates(Struct):
             column.add(columns[name], odd if name == "rate" else NOTHING)
 
     def load(self) -> RateColumns:
-        """The observations."""
         columns = {name: column.values() for name, column in asdict(self).items()}
         repeated = columns.pop("repeated") != 0
         warmup = columns.pop("warmup") != 0

@@ -57,7 +57,6 @@ def training_rate(payload: Mapping[str, Any]) -> object:
 
 
 def is_rank(value: object) -> TypeGuard[int]:
-    """Whether a value is the number of a rank."""
     return type(value) is int and 0 <= value < LARGEST_RANK  # not a bool
 
 
@@ -119,7 +118,6 @@ class RateCounts(Struct):
             self.add({"rate": 1.0, **payload}, own_rank, count)
 
     def add_lines(self, lines: Sequence[MetricLine], own_rank: int | None = None) -> None:
-        """Count the rates of ordinary lines."""
         kinds: Counter[tuple[Any, ...]] = Counter(
             map(_kind, [line for line in lines if line.rate is not UNSET])
         )

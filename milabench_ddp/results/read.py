@@ -115,7 +115,6 @@ class _EventReader:
         self.defect(DefectKind.TOO_LONG, self._lines)
 
     def _take(self, numbers: Sequence[int], lines: Sequence[_Line]) -> None:
-        """Take the events of lines with these numbers: payloads together, others one by one."""
         groups: dict[tuple[str, ...], Payloads] = {}
         for place, line in enumerate(lines):
             data = line.data
@@ -231,7 +230,6 @@ class _EventReader:
 
 
 def _place(defect: FileDefect) -> float:
-    """Its line; those of the file as a whole come last."""
     return math.inf if defect.line is None else defect.line
 
 
@@ -243,7 +241,6 @@ def _why_not_json(error: Exception, is_cut_off: bool) -> DefectKind:
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Without its looks at what is read here, which has no cycles: they take half of the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:

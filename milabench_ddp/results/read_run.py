@@ -107,7 +107,6 @@ def _not_a_run(path: Path, names: list[Path]) -> str:
 
 
 def is_run(folder: Path) -> bool:
-    """Whether a folder has the files of a run."""
     return (folder / "run.json").is_file() or any(folder.glob("*.data"))
 
 

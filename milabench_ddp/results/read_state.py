@@ -30,7 +30,6 @@ OnDefect = Callable[[Path, OSError | ValueError], None]
 
 
 def refuse(path: Path, error: OSError | ValueError) -> None:
-    """Raise RunDirError for a damaged file."""
     if isinstance(error, OSError):
         raise RunDirError(f"cannot read {path}: {error.strerror}") from error
     raise RunDirError(f"{path} was not written by this version of milabench: {error}") from error
@@ -212,7 +211,6 @@ def _upgraded_benchmark(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _objects(value: object) -> list[dict[str, Any]]:
-    """The JSON objects of a list; other items are damaged, and left out."""
     if not isinstance(value, list):
         return []
     return [each for each in value if isinstance(each, dict)]

@@ -77,39 +77,32 @@ class Record(Struct):
 
     @property
     def tag(self) -> str:
-        """The name of the process: that of the file."""
         return self.path.name.removesuffix(".data")
 
     @property
     def name(self) -> str:
-        """The benchmark."""
         return str(self.config.get("name"))
 
     @property
     def device(self) -> Any:
-        """The device on which the process is alone; None for a job, which has several."""
         return self.config.get("device")
 
     @property
     def words(self) -> list[str]:
-        """The words of its tag after the benchmark's name: repeat, device or job, node, nolog."""
         tags = self.config.get("tag")
         return [str(tag) for tag in tags[1:]] if isinstance(tags, list) else []
 
     @property
     def place(self) -> tuple[str, str]:
-        """The device or job, and the node, that its tag names; empty where it names none."""
         places = [word for word in self.words if word not in ("nolog", self.repeat)]
         return (*places, "", "")[0], (*places, "", "")[1]
 
     @property
     def node(self) -> str:
-        """The node that wrote it; empty where there is one alone."""
         return str(self.meta.get("node") or "")
 
     @property
     def accelerators(self) -> Payload:
-        """What its node recorded of its devices and their driver."""
         return mapping_or_empty(self.meta.get("accelerators"))
 
     def gpu(self, index: object) -> Payload:
@@ -138,14 +131,12 @@ class Record(Struct):
 
     @property
     def own_rank(self) -> int | None:
-        """The rank that the process is itself; None for a torchrun, and where it is not known."""
         env = self.start.get("env") if self.start else None
         rank = env.get("RANK") if isinstance(env, dict) else None
         return int(rank) if isinstance(rank, str) and rank.isdecimal() else None
 
     @property
     def reports(self) -> bool:
-        """Whether its ranks report measurements; on several nodes, those of one torchrun do."""
         return "nolog" not in self.words
 
     def reported(self, group: str) -> Payload:
@@ -174,7 +165,6 @@ class Record(Struct):
             column.move_to(scratch)
 
     def has(self, *kinds: DefectKind) -> bool:
-        """Whether the file has a defect of one of these kinds."""
         return any(defect.kind in kinds for defect in self.defects)
 
 
@@ -196,12 +186,10 @@ class Run(Struct, frozen=True, dict=True):
 
     @property
     def name(self) -> str:
-        """The name of the run."""
         return (self.state and self.state.header.name) or self.path.name
 
     @property
     def skipped(self) -> list[SkippedBenchmark]:
-        """The benchmarks that did not run."""
         if self.state is None:
             return []
         found = list(self.state.header.skipped)
@@ -220,7 +208,6 @@ class Run(Struct, frozen=True, dict=True):
 
     @cached_property
     def missing(self) -> Mapping[str, Sequence[str]]:
-        """The tags of the processes that ended, but have no file that counts, by benchmark."""
         known = {record.tag for record in self.records}
         missing: dict[str, list[str]] = {}
         for name, benchmark in self.state.benchmarks.items() if self.state else ():
@@ -237,11 +224,9 @@ class Run(Struct, frozen=True, dict=True):
 
     @property
     def verdicts(self) -> dict[str, Verdict]:
-        """The verdicts on the benchmarks that have ended, by name."""
         benchmarks = self.state.benchmarks if self.state else {}
         return {name: each.verdict for name, each in benchmarks.items() if each.status.has_ended}
 
     @property
     def goes_on(self) -> bool:
-        """Whether it has not ended yet."""
         return self.state is not None and self.state.header.outcome is None

@@ -32,12 +32,10 @@ class RunDir(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The name of the run."""
         return self.path.name
 
     @property
     def run_json(self) -> Path:
-        """The header of the run: what it runs, where, by which jobs, and how it ended."""
         return self.path / "run.json"
 
     @property
@@ -50,15 +48,12 @@ class RunDir(Struct, frozen=True):
         return self.path / name
 
     def state_json(self, benchmark: str) -> Path:
-        """The state file of a benchmark."""
         return self.benchmark(benchmark) / "state.json"
 
     def job_json(self, job: str) -> Path:
-        """The file of a Slurm job."""
         return self.path / "jobs" / f"{job}.json"
 
     def job_lock(self, job: str) -> Path:
-        """The lock of the coordinator of a Slurm job."""
         return self.path / "jobs" / f".{job}.alive"
 
     def node_lock(self, node: str, job: str = "") -> Path:
@@ -67,7 +62,6 @@ class RunDir(Struct, frozen=True):
 
     @property
     def nodes(self) -> Path:
-        """The folder with the logs and the states of the nodes."""
         return self.path / "nodes"
 
     @property
@@ -80,15 +74,12 @@ class RunDir(Struct, frozen=True):
         return sorted(self.benchmark(benchmark).glob("*.trace.json"))
 
     def node_log(self, node: str) -> Path:
-        """The output of a node's agent."""
         return self.nodes / f"{node}.log"
 
     def node_json(self, node: str) -> Path:
-        """The state of a node."""
         return self.nodes / f"{node}.json"
 
     def data(self, tag: str) -> Path:
-        """The events of a process."""
         return self.path / f"{tag}.data"
 
     def stream(self, tag: str, stream: str) -> Path:
@@ -237,7 +228,6 @@ def make_folder(path: Path) -> None:
 
 
 def _refuse_link(path: Path) -> None:
-    """Raise RunDirError for a folder that is a link: it may lead anywhere."""
     if path.is_symlink():
         raise RunDirError(f"cannot write {path}: it is a link, and is not followed")
 

@@ -72,7 +72,6 @@ def _samples(record: Record, gpudata: Any, time: Any, report_defect: ReportDefec
 
 
 def _converted(devices: dict[str, Any]) -> dict[str, DeviceSample | None]:
-    """The samples of all devices: converted at once for speed, one by one if any is damaged."""
     try:
         return convert(devices, dict[str, DeviceSample | None])
     except ValueError:
@@ -109,7 +108,6 @@ def _are_lists(parts: Any) -> bool:
 
 
 def _add_to_rank(record: Record, rank: int, data: Payload) -> None:
-    """Add the rest about one rank: its device, node and memory, the parts of its steps."""
     if isinstance(data.get("device"), dict):
         record.devices[rank] = data["device"]
     if isinstance(data.get("node"), str) and "rank" in data:
@@ -141,7 +139,6 @@ def _memory_peak(record: Record, rank: int, peak: Any) -> None:
 
 
 def _part_ms(times: Any) -> dict[str, tuple[float, float]]:
-    """The mean and the deviation of each part that has both."""
     part_ms: dict[str, tuple[float, float]] = {}
     if isinstance(times, dict):
         for part, pair in times.items():

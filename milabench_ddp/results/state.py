@@ -64,7 +64,6 @@ class ProcessState(Struct, frozen=True):
 
     @property
     def verdict(self) -> Verdict:
-        """How it ended, and why."""
         return Verdict(self.outcome, self.reason)
 
 
@@ -85,12 +84,10 @@ class LaunchState(Struct, frozen=True):
 
     @property
     def verdict(self) -> Verdict:
-        """How it ended, and why."""
         return Verdict(self.outcome, self.reason)
 
     @property
     def survivors(self) -> tuple[Survivor, ...]:
-        """The processes that SIGKILL did not end, of all its processes."""
         return tuple(chain.from_iterable(process.survivors for process in self.processes))
 
     @property
@@ -111,7 +108,6 @@ class Repeats(Struct, frozen=True):
 
     @property
     def is_reached(self) -> bool:
-        """Whether the interval is as narrow as is asked for, if something is."""
         if self.until is None:
             return True
         return self.half_width is not None and self.half_width <= self.until
@@ -134,7 +130,6 @@ class BenchmarkState(Struct):
 
     @property
     def verdict(self) -> Verdict:
-        """How it ended, and why, once it has."""
         return Verdict(Outcome(self.status), self.reason)
 
     def end(self, verdict: Verdict) -> None:
@@ -144,7 +139,6 @@ class BenchmarkState(Struct):
 
     @property
     def launch_seconds(self) -> float | None:
-        """The mean duration of its launches that ended ok; None without any."""
         known = [launch.seconds for launch in self.launches if launch.verdict.is_ok]
         return sum(known) / len(known) if known else None
 

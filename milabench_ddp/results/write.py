@@ -109,7 +109,6 @@ class LaunchWriter:
                 self._put(tag, "end", SECRETS.hide_all(end))
 
     def _config(self, process: Process) -> Mapping[str, object]:
-        """The benchmark's configuration, with the fields that milabench's tools look for."""
         benchmark = self._launch.benchmark
         config = {
             **benchmark.record,
@@ -140,7 +139,6 @@ class LaunchWriter:
 
 
 def _output_events(stream: str, text: str) -> bytes:
-    """The events of lines of output."""
     begin, end = '{"event": "line", "data": "', f'", "pipe": "{stream}"}}\n'
     if "\\" not in text and text.endswith("\n"):
         # Without a backslash in it, the escaped text has `\n` for newlines alone.
@@ -153,7 +151,6 @@ def _output_events(stream: str, text: str) -> bytes:
 
 
 def _metric_events(event: Metrics) -> bytes:
-    """The events of ordinary metric lines, whose text stays as the program wrote it."""
     begin, end = b'{"event": "data", "data": ', b', "pipe": "data"}\n'
     # How long a rate was measured may follow from its time.
     arrived = b', "arrived": %.6f}' % event.time

@@ -91,13 +91,11 @@ class _Offloaded(OffloadWrapper):
     """A block that keeps on the host what its backward pass needs."""
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The block's result."""
         with _SavedOnHost():
             return self._checkpoint_wrapped_module(*args, **kwargs)
 
 
 def _selected() -> Any:
-    """The contexts of a block's forward pass and of its recomputation."""
     products = {True: 0, False: 0}
 
     def policy(context: SelectiveCheckpointContext, function: Any, *_: Any, **__: Any) -> Any:

@@ -44,7 +44,6 @@ class BucketMarks:
     def __init__(
         self, model: DistributedDataParallel, hook: Hook | None = None, state: Any = None
     ) -> None:
-        """Watch ``model``, and give it the communication ``hook`` with its ``state``, if any."""
         self.model, self._has_hook = model, hook is not None
         self._clock: Clock | None = None  # while a step is watched
         self._pass, self._with_buckets = Pass(), False
@@ -65,7 +64,6 @@ class BucketMarks:
         self._clock = None
 
     def begins(self) -> None:
-        """A backward pass begins."""
         if self._clock is not None:
             self._pass.begin = self._clock.mark()
 
@@ -92,7 +90,6 @@ class BucketMarks:
         return wrapped
 
     def _average(self, _: Any, bucket: dist.GradBucket) -> Sent:
-        """Average a bucket, as DDP does without a hook."""
         group = self.model.process_group
         # DDP divides as it copies the gradients into the bucket, which is not communication.
         gradients = bucket.buffer().div_(group.size())
@@ -103,7 +100,6 @@ class BucketMarks:
 
 
 def _value(then: Callable[[], None] | None, sent: Sent) -> Any:
-    """The value that a hook sent, behind a call."""
     if then is not None:
         then()
     return sent.value()

@@ -31,7 +31,6 @@ class Compiler:
 
     @property
     def compiles(self) -> bool:
-        """Whether modules are compiled."""
         return self._backend != "none"
 
     def apply(self, modules: Iterable[nn.Module]) -> None:
@@ -91,6 +90,5 @@ def _breaks() -> int:
 
 
 def _cached() -> tuple[int, int]:
-    """Graphs that inductor found in its cache, and those that it did not."""
     seen = counters["inductor"]
     return seen["fxgraph_cache_hit"], seen["fxgraph_cache_miss"]

@@ -77,17 +77,14 @@ class _DDP(WrappedModel):
     def __init__(
         self, model: nn.Module, setup: Setup, replicas: Replicas, buckets: BucketMarks
     ) -> None:
-        """Train ``model``, whose buckets are marked by ``buckets``."""
         super().__init__(model, setup, replicas)
         self.buckets = buckets
 
     def mark_waits(self, waits: Waits) -> bool:
-        """Mark what follows the last gradient of this rank."""
         self._marks = GradientMarks(self.model, waits)
         return True
 
     def backward(self, loss: Tensor) -> None:
-        """The gradients, averaged unless in the context of ``unsynced``."""
         self.buckets.begins()
         super().backward(loss)
         if self._marks is not None:
@@ -104,12 +101,10 @@ class _DDP(WrappedModel):
         return super().metrics() | {"buckets": len([size for size in sizes.split(",") if size])}
 
     def unsynced(self) -> AbstractContextManager[Any]:
-        """The context of DDP."""
         return self.model.no_sync()
 
 
 def _hook(name: str, rank: int) -> tuple[Hook | None, Any]:
-    """A communication hook, and its state."""
     state = None
     if name == "powersgd":
         # From the second step on, because a run may be shorter than its usual 1000 steps.

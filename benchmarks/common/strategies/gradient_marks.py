@@ -30,7 +30,6 @@ class GradientMarks:
     """Marks the end of this rank's own work in each backward pass."""
 
     def __init__(self, model: DistributedDataParallel, waits: Waits) -> None:
-        """Mark the backward passes of ``model`` from now on in ``waits``."""
         self._model, self._waits = model, waits
         # The parameters by DDP's numbers, which has none for those without a gradient.
         self._parameters = [p for p in model.module.parameters() if p.requires_grad]
@@ -50,18 +49,15 @@ class GradientMarks:
             model.module.register_forward_pre_hook(lambda *_: waits.end(), prepend=True)
 
     def put_on(self) -> None:
-        """Put the hooks on the parameters."""
         for parameter, hook in self._hooks:
             self._handles.append(parameter.register_post_accumulate_grad_hook(hook))
 
     def take_off(self) -> None:
-        """Take them off."""
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
 
     def passed(self) -> None:
-        """A backward pass is over."""
         if not self._is_learning:
             return
         last = self._last_of_buckets() if self._came == self._came_before else ()

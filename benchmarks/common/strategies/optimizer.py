@@ -111,7 +111,6 @@ def _on_cpu_in_16_bits(groups: Iterable[dict[str, list[nn.Parameter]]]) -> bool:
 
 
 def _by_mesh(parameters: Iterable[nn.Parameter]) -> list[dict[str, list[nn.Parameter]]]:
-    """Groups whose parameters one kernel can update: all on one mesh, or all plain tensors."""
     groups: dict[object, list[nn.Parameter]] = {}
     for parameter in parameters:
         mesh = parameter.device_mesh if isinstance(parameter, DTensor) else None

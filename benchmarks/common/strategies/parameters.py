@@ -47,7 +47,6 @@ def local_numel(model: nn.Module) -> int:
 
 
 def local(tensor: Tensor) -> Tensor:
-    """This rank's part of a tensor."""
     return tensor.to_local() if hasattr(tensor, "to_local") else tensor
 
 

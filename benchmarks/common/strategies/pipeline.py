@@ -118,7 +118,6 @@ class _Stage(PipelineStage):
             self._shard_marks = ShardMarks(self.submod, waits)
 
     def forward_one_chunk(self, fwd_chunk_id: int, *args: Any, **kwargs: Any) -> Any:
-        """The forward pass of a microbatch."""
         if self._shard_marks is not None:
             self._shard_marks.is_on = fwd_chunk_id == 0 or not self._gathers_once
         return own(self._waits, super().forward_one_chunk, fwd_chunk_id, *args, **kwargs)
@@ -128,11 +127,9 @@ class _Stage(PipelineStage):
         own(self._waits, super().backward_one_chunk, *args, **kwargs)
 
     def backward_weight_one_chunk(self, *args: Any, **kwargs: Any) -> None:
-        """The backward pass of the weights for a microbatch."""
         own(self._waits, super().backward_weight_one_chunk, *args, **kwargs)
 
     def scale_grads(self, *args: Any, **kwargs: Any) -> None:
-        """The mean of the gradients over the microbatches."""
         own(self._waits, super().scale_grads, *args, **kwargs)
 
     def _get_init_p2p_neighbors_ops(self) -> list[dist.P2POp]:
@@ -168,7 +165,6 @@ class Pipeline:
     def __init__(
         self, setup: Setup, mesh: DeviceMesh, stages: dict[int, nn.Module], count: int
     ) -> None:
-        """Take this rank's stages by their index among ``count``."""
         args, self._workload = setup.args, setup.workload
         replicas = Replicas(mesh["replicate"].size(), mesh["replicate"].get_local_rank())
         self.data_parallel_size, self.data_parallel_rank = replicas.size, replicas.rank

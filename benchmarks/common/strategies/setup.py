@@ -38,12 +38,10 @@ class Setup:
 
     @property
     def device(self) -> torch.device:
-        """The device of this rank."""
         return self.group.device
 
     @property
     def precision(self) -> Precision:
-        """The precision that this rank computes in."""
         return PRECISIONS[self.args.precision]
 
     def elapsed(self) -> float:

@@ -25,7 +25,6 @@ class ShardMarks:
     is_on = True  # whether the forward passes that begin now are marked, with their backward passes
 
     def __init__(self, model: nn.Module, waits: Waits) -> None:
-        """Mark the passes of ``model``, which ``fully_shard`` has wrapped, from now on."""
         self._model, self._waits = model, waits
         for module in model.modules():
             if isinstance(module, FSDPModule):
@@ -36,7 +35,6 @@ class ShardMarks:
                 module.register_forward_hook(self._after_return)
 
     def passed(self) -> None:
-        """A backward pass is over."""
         self._waits.end()
 
     @torch.compiler.disable

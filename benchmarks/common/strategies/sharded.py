@@ -32,7 +32,6 @@ INSIDE_GRAPHS = "compiled blocks wait for the collectives of tensor parallelism 
 
 
 def fsdp(setup: Setup) -> WrappedModel:
-    """Sharded over all ranks."""
     ranks = setup.group.world_size
     mesh = init_device_mesh(setup.device.type, (ranks,), mesh_dim_names=("shard",))
     return on_mesh(setup, setup.model(), mesh)
@@ -128,7 +127,6 @@ def _kept_in_fp32(module: nn.Module, args: argparse.Namespace) -> list[nn.Module
 
 
 def policy(args: argparse.Namespace) -> MixedPrecisionPolicy:
-    """Types of the gathered parameters and of the reduced gradients."""
     return MixedPrecisionPolicy(param_dtype=gathered_dtype(args), reduce_dtype=reduced_dtype(args))
 
 
@@ -162,20 +160,17 @@ class _FSDP(WrappedModel):
     _marks: ShardMarks | None = None
 
     def mark_waits(self, waits: Waits) -> bool:
-        """Mark what each block waits for, and the norm of the gradients."""
         self._marks = ShardMarks(self.model, waits)
         self._optimizer.waits = waits
         return True
 
     def backward(self, loss: Tensor) -> None:
-        """The gradients, averaged unless in the context of ``unsynced``."""
         super().backward(loss)
         if self._marks is not None:
             self._marks.passed()
 
     @contextmanager
     def unsynced(self) -> Iterator[None]:
-        """Keep gradients on each rank in full: as many numbers as the model has parameters."""
         assert isinstance(self.model, FSDPModule)
         self.model.set_requires_gradient_sync(False)
         try:
@@ -186,7 +181,6 @@ class _FSDP(WrappedModel):
 
 class _Tensor(WrappedModel):
     def mark_waits(self, waits: Waits) -> bool:
-        """Mark the waits for collectives, unless they are inside compiled blocks."""
         if self._compiler.compiles:
             self.waits_unknown = INSIDE_GRAPHS
             return False
@@ -196,5 +190,4 @@ class _Tensor(WrappedModel):
 
 class _TensorFSDP(_Tensor, _FSDP):
     def mark_waits(self, waits: Waits) -> bool:
-        """Mark also what each block waits for; neither if a part is not known."""
         return super().mark_waits(waits) and _FSDP.mark_waits(self, waits)

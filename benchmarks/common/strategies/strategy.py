@@ -65,7 +65,6 @@ class WrappedModel:
     waits_unknown = ""  # why ``mark_waits`` could not mark them
 
     def __init__(self, model: nn.Module, setup: Setup, replicas: Replicas) -> None:
-        """Train ``model``, which is already wrapped; its optimizer is made here."""
         self.model = model
         self.data_parallel_size, self.data_parallel_rank = replicas.size, replicas.rank
         self._workload, self._precision = setup.workload, setup.precision
@@ -76,20 +75,16 @@ class WrappedModel:
 
     @property
     def loss_scale(self) -> float:
-        """The factor by which the gradients are too large, until the optimizer's update."""
         return float(self._scaler.get_scale())
 
     def forward(self, batch: Batch) -> Tensor:
-        """The mean loss of this replica's batch."""
         with self._precision.context(self._device):
             return self._workload.loss(self.model, batch)
 
     def backward(self, loss: Tensor) -> None:
-        """The gradients."""
         self._scaler.scale(loss).backward()
 
     def forward_backward(self, batch: Batch) -> Tensor:
-        """The mean loss and the gradients."""
         loss = self.forward(batch)
         self.backward(loss)
         return loss.detach()
@@ -99,7 +94,6 @@ class WrappedModel:
         self._optimizer.step(self._scaler)
 
     def mark_waits(self, waits: Waits) -> bool:  # noqa: ARG002
-        """Mark nothing."""
         return False
 
     def metrics(self) -> dict[str, Any]:
@@ -123,7 +117,6 @@ class Accumulated:
     interleaved = True
 
     def __init__(self, strategy: WrappedModel, workload: Workload, parts: int) -> None:
-        """Give ``strategy`` the batches in equal ``parts``."""
         self.model: nn.Module = strategy.model
         self.data_parallel_size = strategy.data_parallel_size
         self.data_parallel_rank = strategy.data_parallel_rank
@@ -149,5 +142,4 @@ class Accumulated:
         return self._strategy.mark_waits(waits)
 
     def metrics(self) -> dict[str, Any]:
-        """The metrics of the strategy."""
         return self._strategy.metrics()

@@ -18,7 +18,6 @@ _THIS_HOST = ("attached", "HostRunner")
 
 
 def runner_of(profile: RunnerProfile | None) -> "Runner":
-    """The runner of a profile."""
     module, name = _THIS_HOST if profile is None else RUNNERS[profile.kind]
     made: Runner = getattr(import_module(f".{module}", __name__), name)()
     return made

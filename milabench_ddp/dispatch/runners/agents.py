@@ -41,13 +41,11 @@ class AgentCommand(Struct, frozen=True):
 
     @property
     def words(self) -> list[str]:
-        """The command; it reads the script from its standard input, and no byte more."""
         size = len(os.fsencode(self.script))
         return [*self.shell, f'eval "$(dd bs=1 count={size} 2>/dev/null)"']
 
 
 def agent_command(options: AgentOptions) -> list[str]:
-    """The command of a node's agent."""
     return [sys.executable, "-m", "milabench_ddp.dispatch.agent_main", encode(options).decode()]
 
 
@@ -157,7 +155,6 @@ def _connection(popen: "subprocess.Popen[bytes]", log: AgentLog) -> AgentConnect
 
 
 def _await_ends(running: Sequence["subprocess.Popen[bytes]"], patience: float) -> None:
-    """Close the agents' pipes, wait for the agents to end, and kill those that do not."""
     for popen in running:
         for pipe in (popen.stdin, popen.stdout):
             if pipe is not None:
@@ -194,5 +191,4 @@ class AgentRunner(AttachedRunner):
     def nodes(
         self, context: RunContext, requests: StopRequests, observer: ProgressObserver
     ) -> AbstractContextManager[Nodes]:
-        """The nodes of these agents."""
         return agents(context.run, context.plan, self.commands(context), requests, observer)

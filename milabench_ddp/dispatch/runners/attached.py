@@ -69,7 +69,6 @@ class AttachedRunner(Runner):
         """The nodes of the run; ``requests`` can stop it."""
 
     def execute(self, context: RunContext, observer: ProgressObserver) -> Outcome:
-        """Run the benchmarks to their end; Ctrl-C and SIGTERM stop them."""
         return self.execute_in_turn([context], [observer])[0]
 
     def execute_in_turn(
@@ -100,18 +99,15 @@ class HostRunner(AttachedRunner):
     """Runs on this host, without an agent."""
 
     def cluster(self, request: NodeRequest) -> tuple[Cluster, bool]:
-        """This host."""
         return request.detect().cluster, False
 
     def preflight(
         self, plan: RunPlan, benchmarks: Sequence[Benchmark], cluster: Cluster
     ) -> tuple[str, ...]:
-        """Check the GPUs of this host."""
         return check_gpus(plan, benchmarks, cluster.nodes[0], os.environ)
 
     def nodes(
         self, context: RunContext, requests: StopRequests, observer: ProgressObserver
     ) -> AbstractContextManager[Nodes]:
-        """This host."""
         machine = context.header.machine
         return this_host(context.run, context.plan, machine, requests, observer, context.warnings)

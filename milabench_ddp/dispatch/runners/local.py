@@ -21,7 +21,6 @@ class LocalRunner(AgentRunner):
     """Runs on parts of this host as nodes: to develop and test without a cluster."""
 
     def cluster(self, request: NodeRequest) -> tuple[Cluster, bool]:
-        """Parts of this host, each with as many devices as requested, or else an equal share."""
         if request.nodes > MOST_PARTS:
             raise DispatchError(
                 f"{request.nodes} nodes: this host stands in for at most {MOST_PARTS}: give fewer "
@@ -45,7 +44,6 @@ class LocalRunner(AgentRunner):
     def preflight(
         self, plan: RunPlan, benchmarks: Sequence[Benchmark], cluster: Cluster
     ) -> tuple[str, ...]:
-        """Check the GPUs of each part, unless commands prepare it: then only its agent can."""
         if plan.runner is not None and (plan.runner.setup or plan.runner.environment):
             return ()
         for node in cluster.nodes:
@@ -56,7 +54,6 @@ class LocalRunner(AgentRunner):
         return ()  # the agents tell their warnings
 
     def commands(self, context: RunContext) -> Mapping[str, AgentCommand]:
-        """An agent for each part of this host."""
         nodes, profile = context.plan.nodes, context.plan.runner or RunnerProfile("local")
         commands = {}
         for rank in range(nodes):

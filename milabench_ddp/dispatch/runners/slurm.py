@@ -41,13 +41,11 @@ class SlurmRunner(Runner):
     count_options = "--gpus-per-node N, or `gpus_per_node: N` in the runner profile"
 
     def node_cpus(self, profile: RunnerProfile) -> int | None:
-        """The CPUs that a job requests of a node; else those of the nodes, as Slurm lists them."""
         if profile.cpus_per_task is not None or profile.cluster != "slurm":
             return profile.cpus_per_task
         return fewest_cpus(profile)
 
     def script(self, request: ScriptRequest) -> str:
-        """A bash script that submits the jobs."""
         if not request.launches or request.profile is None:
             raise DispatchError("there is nothing to submit; `milabench list` says why")
         return render_jobs(request)
@@ -167,7 +165,6 @@ def _submit_array(
 
 
 def _last_words(text: str) -> str:
-    """The error message in the output of sbatch when it refuses a job."""
     said = []
     for line in text.splitlines():
         if "error:" in line:

@@ -139,7 +139,6 @@ class JobTask(Struct, frozen=True):
 
 
 def _end_waiting(run: RunDir, benchmarks: Iterable[Benchmark], stopped: Verdict) -> None:
-    """Write that what still waits will not begin: this job does not start again by itself."""
     verdict = BEFORE_IT_BEGAN if stopped == slurm_jobs.LIMIT else stopped
     for benchmark in benchmarks:
         state = read_benchmark(run, benchmark.name, ignore)

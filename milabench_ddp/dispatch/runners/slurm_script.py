@@ -94,7 +94,6 @@ def parameters(profile: RunnerProfile, nodes: int) -> dict[str, Any]:
 
 
 def _requesting(profile: RunnerProfile, nodes: int) -> RunnerProfile:
-    """The profile with what a job on this many nodes asks for."""
     chosen = placed(profile, nodes)
     return chosen if profile.gres else with_settings(chosen, {"gpus_per_node": None})
 

@@ -22,7 +22,6 @@ class SshRunner(AgentRunner):
     """Runs on the hosts of a system file."""
 
     def cluster(self, request: NodeRequest) -> tuple[Cluster, bool]:
-        """As many synthetic nodes as requested; the hosts are not contacted."""
         if request.hosts and request.nodes > len(request.hosts):
             raise DispatchError(
                 f"{request.nodes} nodes are needed, and the system file has {len(request.hosts)}: "
@@ -31,16 +30,13 @@ class SshRunner(AgentRunner):
         return super().cluster(request)
 
     def uses_this_host(self, request: NodeRequest) -> bool:
-        """Whether one of the hosts is this one."""
         return any(_is_this_host(host) or _is_own_address(host.ip) for host in request.hosts)
 
     def check(self, request: NodeRequest) -> None:
-        """Raise DispatchError if no hosts are known."""
         if not request.hosts:
             raise DispatchError("--runner ssh needs the hosts: give a system.yaml with --system")
 
     def commands(self, context: RunContext) -> Mapping[str, AgentCommand]:
-        """An agent on each host."""
         plan = context.plan
         profile = plan.runner
         assert profile is not None
@@ -90,7 +86,6 @@ def _is_this_host(host: SystemNode) -> bool:
 
 
 def _is_own_address(host: str) -> bool:
-    """Whether this host has the address, which may be written as a name."""
     try:
         with socket.create_server((host, 0)):
             return True

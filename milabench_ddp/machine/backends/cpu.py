@@ -22,7 +22,6 @@ class CpuBackend(Backend):
     visibility_variable = "CUDA_VISIBLE_DEVICES"
 
     def discover(self, environ: Mapping[str, str], count: int | None) -> DiscoveryResult:
-        """``count`` slots, 2 by default; they are always there."""
         del environ
         brand = cpu_name()
         shares = share_cpus(usable_cpus(), DEFAULT_SLOTS if count is None else count)
@@ -30,11 +29,9 @@ class CpuBackend(Backend):
         return DiscoveryResult(tuple(slots))
 
     def visibility_value(self, devices: Sequence[Device]) -> str:
-        """An empty value, which hides every GPU, so that no program uses one by accident."""
         del devices
         return ""
 
     def accelerators(self, devices: Sequence[Device]) -> "Accelerators":
-        """No accelerators: the CPU is among the facts of the host."""
         del devices
         return super().accelerators([])

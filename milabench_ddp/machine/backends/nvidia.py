@@ -28,7 +28,6 @@ class NvidiaBackend(Backend):
     caller_variables = (("CUDA_VISIBLE_DEVICES",),)
 
     def discover(self, environ: Mapping[str, str], count: int | None) -> DiscoveryResult:
-        """The GPUs that NVML knows and that ``environ`` leaves visible."""
         del count
         try:
             with session() as nvml:
@@ -38,13 +37,11 @@ class NvidiaBackend(Backend):
         return bound(found, usable_cpus(), has_taskset=shutil.which("taskset") is not None)
 
     def environment(self, devices: Sequence[Device]) -> Mapping[str, str]:
-        """The order of detection, in which indices count; not needed for UUIDs."""
         if all(device.id.isdecimal() for device in devices):
             return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
         return {}
 
     def accelerators(self, devices: Sequence[Device]) -> "Accelerators":
-        """The devices, with the versions, limits, clocks and links that the driver can tell."""
         found = super().accelerators(devices)
         try:
             with session() as nvml:
@@ -60,7 +57,6 @@ class NvidiaBackend(Backend):
             return found
 
     def others(self, devices: Sequence[Device]) -> Sequence[str]:
-        """The processes of others that compute on these devices, with their memory."""
         found: list[str] = []
         with suppress(DriverError), session() as nvml:
             for device in devices:
@@ -71,7 +67,6 @@ class NvidiaBackend(Backend):
 
     @contextmanager
     def source(self, devices: Sequence[Device]) -> Iterator[Callable[[], Reading]]:
-        """A source that reads the devices, also MIG's, and their errors."""
         from .nvml_source import read_all  # only a run samples
 
         with session() as nvml, read_all(nvml, devices) as read:
@@ -166,14 +161,12 @@ def bound(found: DiscoveryResult, usable: Sequence[int], *, has_taskset: bool) -
 
 
 def _numbered(devices: list[Device]) -> tuple[Device, ...]:
-    """The devices, numbered by position if two instances of one GPU would share its index."""
     if len({device.index for device in devices}) == len(devices):
         return tuple(devices)
     return tuple(replace(device, index=i) for i, device in enumerate(devices))
 
 
 def _described(nvml: Any, gpu: "Accelerator") -> "Accelerator":
-    """The facts of a GPU, as far as the driver can tell."""
     handle = ask(nvml, open_device, nvml, gpu.id)
     if handle is None:
         return gpu

@@ -105,7 +105,6 @@ class DeviceReader:
 
     @property
     def is_instance(self) -> bool:
-        """Whether it is a MIG device."""
         return self._device.id.startswith("MIG-")
 
     def open(self) -> Any:
@@ -180,7 +179,6 @@ class DeviceReader:
         return {name: value for name, value in values.items() if value is not None}
 
     def _foreign(self, nvml: Any, handle: Any) -> tuple[str, ...] | None:
-        """The processes of others that compute on the device; None if there are none."""
         found = nvml.nvmlDeviceGetComputeRunningProcesses(handle)
         return self._others.named(process.pid for process in found) or None
 
@@ -211,7 +209,6 @@ class DeviceReader:
     def problem(
         self, predicate: str, *, is_fault: bool = True, is_lost: bool = False
     ) -> DeviceProblem:
-        """The sentence about this device."""
         kind = "MIG device" if self.is_instance else "GPU"
         name = f"{kind} {self._device.index}"
         if self._uuid:

@@ -36,7 +36,6 @@ class VoirBackend(Backend):
     vendor: ClassVar[str]
 
     def discover(self, environ: Mapping[str, str], count: int | None) -> DiscoveryResult:
-        """All visible devices of this vendor."""
         del count
         try:
             entries = _read_once(self.name)
@@ -67,7 +66,6 @@ class VoirBackend(Backend):
         return DiscoveryResult(tuple(devices))
 
     def accelerators(self, devices: Sequence[Device]) -> "Accelerators":
-        """The devices, with the memory that is in use."""
         found = super().accelerators(devices)
         try:
             entries = _read_once(self.name)
@@ -81,7 +79,6 @@ class VoirBackend(Backend):
 
     @contextmanager
     def source(self, devices: Sequence[Device]) -> Iterator[Callable[[], Reading]]:
-        """A source that reads all devices of the vendor in one call."""
         from ...samples import DeviceProblem
 
         with open_library(self.name) as read:
@@ -116,7 +113,6 @@ class AmdBackend(VoirBackend):
     )
 
     def may_be_present(self, root: Path = Path("/")) -> bool:
-        """Whether the kernel driver is loaded."""
         return (root / "dev/kfd").exists()
 
 
@@ -131,7 +127,6 @@ class HabanaBackend(VoirBackend):
     caller_variables = (("HABANA_VISIBLE_MODULES",),)
 
     def may_be_present(self, root: Path = Path("/")) -> bool:
-        """Whether the library or a device file is there."""
         return importlib.util.find_spec("pyhlml") is not None or _has_file(root, "dev/hl[0-9]*")
 
 
@@ -146,7 +141,6 @@ class IntelBackend(VoirBackend):
     caller_variables = (("ZE_AFFINITY_MASK",),)
 
     def may_be_present(self, root: Path = Path("/")) -> bool:
-        """Whether a device file and dpctl are there; programs cannot use the GPU without dpctl."""
         return importlib.util.find_spec("dpctl") is not None and _has_file(root, "dev/dri/render*")
 
 

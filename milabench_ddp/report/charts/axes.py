@@ -40,24 +40,19 @@ class Axes(Struct, frozen=True):
 
     @property
     def right(self) -> float:
-        """Its right end."""
         return self.left + self.width
 
     @property
     def bottom(self) -> float:
-        """Its lower end."""
         return self.top + self.height
 
     def x_of(self, value: float) -> float:
-        """The place of a value on the horizontal axis."""
         return self.left + self.inset + self.shift + self.x.share(value) * self._across
 
     def y_of(self, value: float) -> float:
-        """The place of a value on the vertical axis."""
         return self.bottom - self.y.share(value) * self.height
 
     def place(self, x: float, y: float) -> Place:
-        """The place of two finite values."""
         return self.x_of(x), self.y_of(y)
 
     def line(self, values: Iterable[Place]) -> str:
@@ -84,7 +79,6 @@ class Axes(Struct, frozen=True):
 
     @property
     def _across(self) -> float:
-        """The length of the horizontal scale."""
         return self.width - 2 * self.inset
 
 
@@ -97,7 +91,6 @@ class Span(Struct, frozen=True):
     kind: str = "shade"  # or one of ``AREAS``
 
     def draw(self, axes: Axes) -> str:
-        """Draw it over the whole height."""
         begin, end = axes.x_of(self.begin), axes.x_of(self.end)
         return shape(self.kind, box(begin, axes.top, end - begin, axes.height))
 

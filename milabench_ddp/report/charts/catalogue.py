@@ -139,7 +139,6 @@ def communication_charts(report: Report) -> Iterator[Chart]:
 
 
 def _sizes(values: Iterable[object]) -> Scale:
-    """A scale of bytes, with binary prefixes."""
     scale = doublings(values)
     return replace(scale, texts=tuple(size_text(int(tick)) for tick in scale.ticks))
 
@@ -263,7 +262,6 @@ def over_time(
 
 
 def _records(table: Table) -> list[dict[str, object]]:
-    """The rows of a table, by the names of its columns."""
     names = [column.name for column in table.columns]
     return [dict(zip(names, values, strict=True)) for values in table.rows]
 

@@ -30,7 +30,6 @@ class Chart(Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """A name for links: the same for the same chart of the same benchmark."""
         words = "\n".join((self.kind, self.subject, self.part, self.title))
         digest = hashlib.sha256(words.encode(errors="replace")).hexdigest()
         return f"chart-{self.kind.replace('_', '-')}-{digest[:10]}"

@@ -45,7 +45,6 @@ class HeatMap(Struct, frozen=True):
     cells: Sequence[Sequence[HeatCell]]  # of each row
 
     def draw(self, width: float) -> Drawing:
-        """Draw the cells."""
         count = len(self.columns)
         room = max(MOST_LABEL * width, width - GAP - NARROWEST * max(count, 3))
         left = min(max(widest(self.rows), text_width(self.row_name)), room) + GAP
@@ -83,7 +82,6 @@ class HeatMap(Struct, frozen=True):
         return Drawing(bottom + (LINE if key else 0.0), (*drawn, *words, *key))
 
     def _key(self, low: str, high: str, top: float, width: float) -> list[str]:
-        """What the colours mean."""
         keys = text_width(low) + text_width(high) + HEATS * SIZE + 4 * GAP
         name = shortened(self.value_name, width - keys)
         base = top + LINE - 6
@@ -106,7 +104,6 @@ def heat_of(value: float, low: float, high: float) -> int:
 
 
 def _contrast(heat: int) -> str:
-    """The class of the words on a colour."""
     if heat == UNKNOWN:
         return "muted"
     return "on-dark" if heat >= DARK_HEATS else "on-light"

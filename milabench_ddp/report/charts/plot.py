@@ -34,7 +34,6 @@ class ChartPoint(Struct, frozen=True):
 
     @property
     def has_interval(self) -> bool:
-        """Whether both ends of its interval are known."""
         return not math.isnan(self.low + self.high)
 
 
@@ -48,12 +47,10 @@ class Curve(Struct, frozen=True):
 
     @property
     def has_markers(self) -> bool:
-        """Whether each of its points has a marker."""
         return not self.is_band and len(self.points) <= MOST_MARKED
 
     @property
     def around(self) -> list[ChartPoint]:
-        """The points with something around them."""
         return [point for point in self.points if point.has_interval]
 
 
@@ -66,7 +63,6 @@ class Plot(Struct, frozen=True):
     spans: Sequence[Span] = ()
 
     def draw(self, width: float) -> Drawing:
-        """Draw the plot."""
         ideal = [place for curve in self.curves for place in curve.ideal]
         points = [point for curve in self.curves for point in curve.points]
         x = self.x.scale([*(point.x for point in points), *(at for at, _ in ideal)])
@@ -92,7 +88,6 @@ class Plot(Struct, frozen=True):
 
 
 def _heights(curves: Sequence[Curve]) -> Iterator[float]:
-    """What the vertical axis shows: all values and bands, and intervals as far as they reach."""
     values = [point.y for curve in curves for point in curve.points]
     yield from values
     for curve in curves:
@@ -109,7 +104,6 @@ def _shifts(curves: Sequence[Curve]) -> list[float]:
 
 
 def _curve(curve: Curve, index: int, axes: Axes) -> Iterator[str]:
-    """A line with what is around it, its band or its whiskers, and its markers."""
     around = curve.around
     if around and curve.is_band:
         upper = [(point.x, point.high) for point in around]
@@ -147,7 +141,6 @@ class Bar(Struct, frozen=True):
 
     @property
     def lengths(self) -> list[tuple[str, float]]:
-        """The parts that can be drawn."""
         return [(kind, part) for kind, part in self.parts if is_finite(part) and part > 0]
 
 
@@ -161,7 +154,6 @@ class Bars(Struct, frozen=True):
     line: float = NAN  # a value that the rows are compared with
 
     def draw(self, width: float) -> Drawing:
-        """Draw the rows."""
         values = [self.line, *(row.mark for row in self.rows)]
         values += [sum(length for _, length in row.lengths) for row in self.rows if row.parts]
         ends = [end for row in self.rows for end in (row.low, row.high)]
@@ -192,7 +184,6 @@ class Bars(Struct, frozen=True):
 
 
 def _beside(row: Bar, y: float, axes: Axes, width: float) -> Iterator[str]:
-    """What is beside the areas of a row: its label, its interval, its mark, its words."""
     room = axes.left - GAP
     yield label(shortened(row.label, room), room, y + MIDDLE, anchor="end")
     if not math.isnan(row.low + row.high):

@@ -36,7 +36,6 @@ class Scale(Struct, frozen=True):
         return (value - first) / (last - first)
 
     def holds(self, value: float) -> bool:
-        """Whether a value has a place of its own."""
         return self.ticks[0] <= value <= self.ticks[-1]
 
 
@@ -130,7 +129,6 @@ def _linear(low: float, high: float) -> Scale:
 
 
 def _texts(ticks: tuple[float, ...], step: float) -> tuple[str, ...]:
-    """The ticks as text, all with the same prefix and as many places."""
     largest = max(map(abs, ticks))
     if not 1e-4 <= largest < WRITTEN_OUT:
         return tuple(f"{tick:.9g}" for tick in ticks)
@@ -140,7 +138,6 @@ def _texts(ticks: tuple[float, ...], step: float) -> tuple[str, ...]:
 
 
 def _prefix(largest: float) -> tuple[float, str]:
-    """The power of ten that numbers up to the largest are written in, and its prefix."""
     for least, size, prefix in PREFIXES:
         if least <= largest < WRITTEN_OUT:
             return size, prefix
@@ -148,7 +145,6 @@ def _prefix(largest: float) -> tuple[float, str]:
 
 
 def _powers(base: float, first: int, last: int, most: int) -> tuple[float, ...]:
-    """Powers from the first to at least the last, in at most so many equal steps."""
     every = math.ceil((last - first) / most)
     count = math.ceil((last - first) / every)
     return tuple(base ** (first + k * every) for k in range(count + 1))

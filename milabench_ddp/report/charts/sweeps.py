@@ -37,7 +37,6 @@ class DrawnMetric(Struct, frozen=True):
     power: Mapping[str, int]  # of the nodes with which it ideally grows, by the kind of scaling
 
     def unit_of(self, row: Row) -> str:
-        """The unit of a benchmark's numbers."""
         return self.unit or row.unit or "units/s"
 
 
@@ -121,12 +120,10 @@ def _sweep(
 
 
 def _ends(points: Sequence[ChartPoint]) -> Sequence[ChartPoint]:
-    """The first point and the last, if these are two."""
     return [points[0], points[-1]] if len(points) > 1 else points
 
 
 def _ideal(metric: DrawnMetric, row: Row, points: Sequence[ChartPoint]) -> Sequence[Place]:
-    """What the values of more nodes would be, if these were as good as the fewest."""
     if len(points) < 2:
         return ()
     power = 0 if row.is_bandwidth else metric.power.get(scaling(row), 0)
@@ -174,12 +171,10 @@ def _heat_map(report: Report, name: str, rows: Rows) -> Iterator[Chart]:
 
 
 def _settings(rows: Rows) -> list[str]:
-    """The axes in which benchmarks differ, nodes aside."""
     return [axis for axis in differing(rows) if axis != NODES]
 
 
 def _shared(rows: Rows) -> str:
-    """The values of the axes, nodes aside, in which benchmarks do not differ."""
     differ = {NODES, *differing(rows)}
     return _values(rows[0], [axis for axis in rows[0].matrix if axis not in differ])
 

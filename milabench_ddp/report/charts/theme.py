@@ -29,12 +29,10 @@ MARKERS = (  # the paths of the lines' markers, from the middle of each
 
 
 def colours(theme: str) -> dict[str, str]:
-    """The values of a theme's variables in CSS."""
     return dict(re.findall(r"--chart-(\w+): (.*);", theme))
 
 
 def paper_style() -> str:
-    """The rules of the classes with the colours of the light theme instead of variables."""
     light, _, rules = PAGE_STYLE.partition("@media")
     values = {**colours(light), "font": "sans-serif"}
     rules = rules[rules.index(".chart{") :]

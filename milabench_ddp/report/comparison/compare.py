@@ -69,7 +69,6 @@ def _unit(before: Side, after: Side, history: Side | None) -> Unit:
 def _ratios(
     names: Sequence[str], before: Side, after: Side, history: Side | None, unit: Unit
 ) -> Mapping[str, Ratio]:
-    """The ratios of the benchmarks that both sides measured in the same unit of work."""
     pairs = {}
     for name in names:
         first, second = before.launches(name, unit), after.launches(name, unit)
@@ -108,7 +107,6 @@ def _compared(
 
 
 def _failed_launches(name: str, before: Side, after: Side) -> Iterator[str]:
-    """What failed of a benchmark that has a rate all the same."""
     for when, side in (("before", before), ("after", after)):
         failed, launches = side.failed_launches(name)
         if failed:
@@ -116,7 +114,6 @@ def _failed_launches(name: str, before: Side, after: Side) -> Iterator[str]:
 
 
 def _without_ratio(name: str, before: Side, after: Side) -> ComparedBenchmark:
-    """A benchmark that one side did not measure, or both not in the same unit."""
     sides = {"before": before, "after": after}
     without = {when: side for when, side in sides.items() if not side.launches(name, Unit.RUN)}
     units = [side.rows[name].unit for side in sides.values() if name in side.rows]

@@ -36,7 +36,6 @@ def _recorded(before: Side, after: Side, names: Sequence[str]) -> Iterator[SideD
 
 
 def _values(difference: Difference, folders: set[str]) -> str:
-    """The values that the runs in these folders have."""
     having = difference.runs.items()
     return " and ".join(sorted(value for value, runs in having if folders.intersection(runs)))
 
@@ -59,7 +58,6 @@ def _nodes(before: Side, after: Side) -> Iterator[SideDifference]:
 
 
 def _told(runs: Sequence[Run], of: Callable[[Record], Iterable[str]]) -> list[str]:
-    """What the files of these runs tell, each once."""
     found = {value for run in runs for record in run.records for value in of(record)}
     return sorted(found - {""})
 
@@ -69,14 +67,12 @@ def _node(record: Record) -> Iterator[str]:
 
 
 def _gpus(record: Record) -> Iterator[str]:
-    """The UUIDs of the GPUs that it was measured on; of a torchrun, those of its node."""
     chosen = record.config.get("devices")
     for device in chosen if isinstance(chosen, list) else ():
         yield str(record.gpu(device).get("uuid") or "")
 
 
 def _clocks(before: Side, after: Side, names: Sequence[str]) -> Iterator[SideDifference]:
-    """The SM clocks in the measured steps, where they are apart."""
     apart: dict[tuple[str, str], list[str]] = {}
     for name in names:
         first, second = (sm_clock(side.rows[name].measuring) for side in (before, after))

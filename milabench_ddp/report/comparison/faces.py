@@ -48,7 +48,6 @@ def comparison_text(comparison: Comparison, width: int = WIDTH) -> str:
 
 
 def comparison_markdown(comparison: Comparison) -> str:
-    """For a pull request."""
     lines = [f"- **{title}** {marked(said)}" for title, said in _head(comparison)]
     lines += ["", *table_lines(comparison_table(comparison)), ""]
     lines += [f"- {marked(sentence)}" for sentence in _sentences(comparison)]
@@ -77,7 +76,6 @@ def comparison_json(comparison: Comparison) -> str:
 
 
 def comparison_html(comparison: Comparison) -> str:
-    """A page for a browser."""
     said = list(_head(comparison)), list(_sentences(comparison))
     return comparison_page(comparison, comparison_table(comparison), *said)
 
@@ -101,12 +99,10 @@ def _row(each: ComparedBenchmark) -> tuple[Any, ...]:
 
 
 def _digits(side: SideRate) -> Measured:
-    """A rate with the digits that the report on its side shows."""
     return Measured(side.perf, side.perf * side.uncertainty)
 
 
 def _head(comparison: Comparison) -> Iterator[tuple[str, str]]:
-    """Both sides, and what they differ in."""
     yield "before", _side(comparison.before)
     yield "after", _side(comparison.after)
     if comparison.history:
@@ -151,7 +147,6 @@ def _sentences(comparison: Comparison) -> Iterator[str]:
 
 
 def _changed(comparison: Comparison) -> Iterator[str]:
-    """What is slower, and what is faster, by name: the largest changes first."""
     for verdict in (RatioVerdict.SLOWER, RatioVerdict.FASTER):
         found = [each for each in comparison.benchmarks if each.verdict is verdict]
         found.sort(key=lambda each: -abs(math.log(each.ratio or 1.0)))

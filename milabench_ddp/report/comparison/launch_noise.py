@@ -32,7 +32,6 @@ class Variance(Struct, frozen=True):
 
     @property
     def std(self) -> float:
-        """The standard deviation."""
         return math.sqrt(self.value)
 
 
@@ -67,7 +66,6 @@ def _common(own: Sequence[Variance]) -> Variance:
 
 
 def _together(own: Variance, common: Variance) -> Variance:
-    """A variance with that of the others as if it were of launches of its own."""
     if not common.freedom:
         return own
     if tail_of_f(own.value / common.value, own.freedom, common.freedom) < STANDS_OUT:

@@ -27,7 +27,6 @@ class Unit(StrEnum):
 
     @property
     def several(self) -> str:
-        """The word for more than one."""
         return "launches" if self is Unit.LAUNCH else f"{self}s"
 
 
@@ -119,5 +118,4 @@ class Comparison(Document):
 
     @property
     def verdicts(self) -> dict[RatioVerdict, int]:
-        """The verdicts that benchmarks have, each with their number."""
         return {verdict: count for verdict, count in self.counts.items() if count}

@@ -59,7 +59,6 @@ def notes_of(
 
 
 def _of_side(when: str, side: Side, other: Side) -> Iterator[str]:
-    """What the report on one side warns of, and that on the other does not."""
     going_on = [str(run.path) for run in side.runs if run.goes_on]
     if going_on:
         yield f"{when}: {shown_names(going_on, SHOWN)} has not ended"

@@ -45,7 +45,6 @@ class Pair(Struct, frozen=True):
 
     @property
     def variance(self) -> Variance:
-        """The variance of launches, or of pairs, as a fraction of the rate, squared."""
         if not self.is_paired:
             return _variance(self.before, self.after, *self.history)
         both = zip(_deviations(self.before), _deviations(self.after), strict=True)
@@ -54,17 +53,14 @@ class Pair(Struct, frozen=True):
 
     @property
     def variances(self) -> tuple[Variance, Variance]:
-        """The same, of the launches before and of those after."""
         return _variance(self.before, *self.history), _variance(self.after, *self.history)
 
     @property
     def is_even(self) -> bool:
-        """Whether both sides have as many launches."""
         return len(self.before) == len(self.after)
 
 
 def _variance(*groups: Launches) -> Variance:
-    """The variance of launches around the mean of their group."""
     squares, freedom = [], 0
     for launches in groups:
         squares += [off**2 for off in _deviations(launches)]
@@ -105,7 +101,6 @@ class Ratio(Struct, frozen=True):
 
     @property
     def is_repeated(self) -> bool:
-        """Whether it is known how much launches, or runs, differ."""
         return self.noise.freedom > 0
 
     @property
@@ -119,7 +114,6 @@ class Ratio(Struct, frozen=True):
 
     @property
     def sem(self) -> float:
-        """Its standard error over launches."""
         return max(self.sem_with(*self.launches), self.least)
 
     def sem_with(self, before: int, after: int) -> float:

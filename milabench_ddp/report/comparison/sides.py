@@ -50,17 +50,14 @@ class Side(Struct, frozen=True, dict=True):
 
     @cached_property
     def report(self) -> Report:
-        """The report on its runs."""
         return report_on(self.runs)
 
     @cached_property
     def rows(self) -> Mapping[str, Row]:
-        """The rows of this report, by benchmark."""
         return {row.name: row for row in self.report.rows}
 
     @cached_property
     def skipped(self) -> Mapping[str, SkippedBenchmark]:
-        """The benchmarks that did not run, by name."""
         return {skipped.name: skipped for run in self.runs for skipped in run.skipped}
 
     def launches(self, name: str, unit: Unit) -> dict[str, list[Series]]:
@@ -124,7 +121,6 @@ class Side(Struct, frozen=True, dict=True):
 
     @cached_property
     def _groups(self) -> list["Side"]:
-        """Its runs, those that differ in nothing together."""
         groups: list[list[Run]] = []
         for run in self.runs:
             same = (group for group in groups if not differences_of([group[0], run]))
@@ -142,7 +138,6 @@ class Side(Struct, frozen=True, dict=True):
 
     @property
     def described(self) -> ComparedSide:
-        """What the comparison says of it."""
         counts = [row.summary.launches for row in self.rows.values() if row.summary.launches]
         info = self.report.runs[0]
         machine = ", ".join(filter(None, (info.devices or info.cpu, info.host, info.version)))

@@ -105,7 +105,6 @@ def adjusted(p_values: Sequence[float]) -> list[float]:
 
 
 def _changed(ratio: Ratio, change: float) -> float:
-    """The probability of a ratio so far off, if the change were as large as the threshold."""
     size, freedom = abs(ratio.log), ratio.noise.freedom
     beyond, opposite = (size - change) / ratio.sem, (size + change) / ratio.sem
     return min(tail(beyond, freedom) + tail(opposite, freedom), 1.0)

@@ -61,7 +61,6 @@ def document_of(report: Report) -> ReportDocument:
 
 
 def _sweeps(report: Report) -> Iterator[SweepReport]:
-    """The tables of the usual metrics for each sweep."""
     for metric in () if report.compat else SWEPT:
         for sweep in sweeps_of(report, metric):
             yield SweepReport(

@@ -49,7 +49,6 @@ def _problems(
     is_meant: Callable[[DeviceProblem], bool],
     when: Callable[[DeviceProblem], str] = lambda _: "",
 ) -> Findings:
-    """A finding for each problem that is meant, with the benchmarks that it concerns."""
     first: dict[str, DeviceProblem] = {}
     names: dict[str, list[str]] = defaultdict(list)
     for run in runs:

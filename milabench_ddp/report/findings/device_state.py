@@ -58,7 +58,6 @@ def foreign_processes(row: Row) -> Findings:
 
 
 def _by_label(row: Row) -> Mapping[str, Sequence[Monitored]]:
-    """Each device of a benchmark, in all its launches and jobs."""
     found: dict[str, list[Monitored]] = defaultdict(list)
     for device in row.measuring:
         found[device.label].append(device)
@@ -74,12 +73,10 @@ class _History(Struct):
 
     @property
     def product(self) -> str:
-        """Its name; empty if it is not known."""
         return str(self.accelerator.get("product") or "")
 
     @property
     def ecc(self) -> Mapping[str, Sequence[tuple[int, int]]]:
-        """What ECC had corrected, and had not, by benchmark, in the order of time."""
         found = {}
         for name, samples in self.samples.items():
             known = [sample.ecc for sample in sorted(samples, key=_time) if sample.ecc is not None]
@@ -105,7 +102,6 @@ def _time(sample: DeviceSample) -> float:
 
 
 def _histories(measured: Measurements) -> Iterator[_History]:
-    """Each device of each run that was sampled."""
     for run in measured.runs:
         found: dict[tuple[str, str], _History] = {}
         for record in run.records:
@@ -218,6 +214,5 @@ def _most(device: _History) -> tuple[int, int]:
 
 
 def _speed(link: tuple[int, int]) -> float:
-    """The speed of a link, in lanes of the first generation: each is twice as fast as the last."""
     generation, width = link
     return float(2**generation * width)

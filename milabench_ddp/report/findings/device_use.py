@@ -77,7 +77,6 @@ def _measured(row: Row) -> dict[str, list[DeviceSample]]:
 
 
 def _full(sample: DeviceSample) -> float:
-    """The share of its memory in use; NaN where it is not known."""
     if sample.memory is None or not sample.memory[1] > 0:
         return NAN
     return sample.memory[0] / sample.memory[1]

@@ -36,7 +36,6 @@ def hazards(measured: Measurements) -> Findings:
 
 
 def _environment(run: Run, record: Record) -> Payload:
-    """The variables of a process: those of its node, and those that it was given."""
     if run.state is None:
         return {}
     if record.node in run.state.nodes:

@@ -44,7 +44,6 @@ def _held_down(row: Row, causes: Sequence[Cause]) -> Findings:
 
 
 def _effect(slowdown: Slowdown) -> str:
-    """What it did to clock and speed."""
     if math.isnan(slowdown.clock):
         return ""
     clock = f"{slowdown.clock:.0f} MHz"

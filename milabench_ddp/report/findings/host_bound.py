@@ -27,7 +27,6 @@ def data_bound(row: Row) -> Findings:
 
 
 def _waiting(row: Row) -> float:
-    """The share of a step in which ranks wait for data, the mean over them; NaN if not known."""
     if any(rank.steps < FEWEST_STEPS for rank in row.ranks):
         return NAN
     return mean(rank.shares.get(DATA) for rank in row.ranks)

@@ -48,7 +48,6 @@ def _other_device(record: Record, told: Payload) -> str:
 
 
 def _label(record: Record, rank: int) -> str:
-    """The name of a rank, with that of the node whose file it is, if there are several."""
     name = rank_id(record, rank).name
     return f"{name} ({record.node})" if record.node else name
 
@@ -62,7 +61,6 @@ def _gpus(record: Record) -> list[Payload]:
 
 
 def _shared_devices(processes: Sequence[ProcessResult]) -> Iterator[Finding]:
-    """GPUs that several ranks of a launch measured at the same time."""
     using: dict[tuple[LaunchKey, str], dict[str, None]] = defaultdict(dict)
     for process in processes:
         for rank, told in process.record.devices.items():

@@ -7,7 +7,6 @@ from ..process import counted, units_of
 
 
 def several_units(row: Row) -> Findings:
-    """Rates of one benchmark in several units."""
     known = units_of(counted(row.processes))
     if len(known) > 1:
         sentence = f"its rates have several units, so they have no mean: {', '.join(known)}"

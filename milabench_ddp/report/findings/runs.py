@@ -25,7 +25,6 @@ def damaged_files(measured: Measurements) -> Findings:
 
 
 def pooled_runs(measured: Measurements) -> Findings:
-    """How many runs are pooled."""
     folders = [str(run.path) for run in measured.runs]
     if len(folders) > 1:
         sentence = f"{len(folders)} runs are pooled: {', '.join(folders)}"

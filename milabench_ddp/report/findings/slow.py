@@ -76,7 +76,6 @@ def _slow_devices(row: Row, *, of_nodes: bool) -> Findings:
 
 
 def _slow_place(row: Row, place: str, rate: float, typical: float, reference: str) -> Finding:
-    """That a device or a node has a lower rate than is typical."""
     slower = 1 - rate / typical
     against = f"{rate:.5g} against {typical:.5g} {row.unit}".rstrip()
     sentence = f"{place} is {slower:.1%} slower than {reference} ({against})"
@@ -90,7 +89,6 @@ def _slow_of_devices(row: Row) -> Set[RankId]:
 
 
 def _blocks_of_devices(row: Row) -> dict[RankId, Blocks]:
-    """The time of a unit of work in each block of observations, by device."""
     from ...numerics import np
 
     found: dict[RankId, dict[LaunchKey, dict[str, list[float]]]] = defaultdict(dict)

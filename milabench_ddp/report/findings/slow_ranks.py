@@ -28,19 +28,16 @@ class Late(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """The slowest rank, or the node."""
         first = self.slow[0].rank.id
         return first.node if self.share else first.label
 
     @property
     def local_ms(self) -> float:
-        """The own work of the slowest rank, or the median of those of the node."""
         times = [each.rank.local_ms for each in self.slow]
         return median(times) if self.share else times[0]
 
     @property
     def slower(self) -> float:
-        """By which fraction its own work is longer."""
         return self.local_ms / self.slow[0].typical - 1
 
     def sentence(self) -> str:
@@ -104,7 +101,6 @@ def _late(row: Row) -> list[Late]:
 
 
 def _late_among(ranks: Sequence[RankSummary]) -> list[Late]:
-    """The slow ones of those that do the same work: by nodes, the others by their slow part."""
     compared = [rank.id for rank in ranks if rank.local]
     groups: dict[tuple[str, str, str], list[Straggler]] = defaultdict(list)
     for when, together in groupby(all_stragglers(ranks), key=lambda each: each.when):
@@ -123,7 +119,6 @@ def _late_among(ranks: Sequence[RankSummary]) -> list[Late]:
 
 
 def _gain_without(row: Row, slow: Set[RankId]) -> Measured | None:
-    """By how much the job would be faster if the slow ranks were as fast as the others."""
     return faster(row, lambda times: times.steps(slow))
 
 
@@ -139,7 +134,6 @@ def nodes_of(slow: Iterable[RankId], all_ids: Iterable[RankId]) -> dict[str, lis
 
 
 def count_of(ids: Iterable[RankId], node: str) -> int:
-    """How many of them are of a node."""
     return sum(id.node == node for id in ids)
 
 

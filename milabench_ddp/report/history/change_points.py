@@ -64,7 +64,6 @@ class Step(Struct, frozen=True):
 
     @property
     def size(self) -> float:
-        """By how much the level rose."""
         return self.after - self.before
 
 
@@ -77,7 +76,6 @@ class Changes(Struct, frozen=True):
 
     @property
     def steps(self) -> list[Step]:
-        """The changes between its segments."""
         return [self._step(before, after) for before, after in pairwise(self.segments)]
 
     def visits(self, at: int, close: float) -> int:
@@ -94,7 +92,6 @@ class Changes(Struct, frozen=True):
 
     @property
     def whole(self) -> Step:
-        """The change from its first run to its last."""
         first, last = self.segments[0], self.segments[-1]
         return Step(first.first, first.begins, last.ends, self._error(first, last))
 
@@ -139,7 +136,6 @@ def _segments(values: "Floats", first: int, family: Family) -> Iterator[Segment]
 
 
 def _level(runs: "Floats", family: Family) -> "Floats":
-    """The level of one test of the first runs of a series."""
     return family.alpha / (family.count * runs**2 * (runs - 1))
 
 
@@ -155,7 +151,6 @@ def _are_sure(ts: "Floats", freedom: "Floats", levels: "Floats") -> "Marks":
 
 
 def _drifts(values: "Floats", split: int, family: Family) -> bool:
-    """Whether a line fits values better than their best split, and surely goes up or down."""
     from ...numerics import np
 
     line, step = without_line(values), without_step(values, split)

@@ -45,12 +45,10 @@ class Change(Struct, frozen=True):
 
     @property
     def ratio(self) -> float:
-        """The rate after it over that before."""
         return self.new / self.old
 
     @property
     def way(self) -> str:
-        """Where it leads: slower, faster, or back to a level seen before, or since then again."""
         if self.kind == BACK:
             return BACK
         return "slower" if self.new < self.old else "faster"
@@ -71,7 +69,6 @@ class History(Struct, frozen=True):
 
     @property
     def told_notes(self) -> tuple[str, ...]:
-        """The notes, and how changes were judged."""
         return (*self.notes, f"changes below {self.threshold:.1%} are not told; {RULE}")
 
 
@@ -110,7 +107,6 @@ def _when(run: RunPoint) -> tuple[float, str]:
 
 
 def _check_distinct(runs: Sequence[RunPoint]) -> None:
-    """Raise RunDirError if two runs are one: a copy did not measure anything again."""
     for first, second in pairwise(runs):
         same = (first.started, first.benchmarks) == (second.started, second.benchmarks)
         if same and first.started is not None and first.benchmarks:
@@ -118,7 +114,6 @@ def _check_distinct(runs: Sequence[RunPoint]) -> None:
 
 
 def _selected(runs: Sequence[RunPoint], select: Sequence[str]) -> list[str]:
-    """The names of the benchmarks, in the order in which they first appear."""
     names = list(dict.fromkeys(name for run in runs for name in run.benchmarks))
     for pattern in select:
         if not any(is_selected(name, [pattern]) for name in names):
@@ -147,7 +142,6 @@ def changes_in(track: Track, threshold: float) -> Iterator[Change]:
 
 
 def _is_large(step: Step, threshold: float) -> bool:
-    """Whether a change is worth telling, and its own interval does not hold none."""
     return abs(math.expm1(step.size)) >= threshold and abs(step.size) > step.error
 
 
@@ -166,7 +160,6 @@ def _change(track: Track, step: Step, before: int, after: int, kind: str) -> Cha
 
 
 def _differences(change: Change, runs: Sequence[RunPoint], known: Known) -> tuple[str, ...]:
-    """What the runs before and after a change differ in, as far as it may explain the change."""
     before, after = runs[change.before], runs[change.run]
     name, device = change.track.benchmark, change.track.device
     told = []
@@ -183,7 +176,6 @@ def _differences(change: Change, runs: Sequence[RunPoint], known: Known) -> tupl
 
 
 def _is_about(difference: Difference, name: str, runs: Sequence[RunPoint]) -> bool:
-    """Whether a difference is not about another benchmark alone."""
     if difference.field.startswith(f"{name}."):
         return True
     names = {other for run in runs for other in run.benchmarks}
@@ -198,7 +190,6 @@ def _sentence(difference: Difference, before: RunPoint, after: RunPoint) -> str:
 def _notes(
     runs: Sequence[RunPoint], tracks: Sequence[Track], names: Sequence[str]
 ) -> Iterator[str]:
-    """What is not in the tables, and how it was judged."""
     untimed = [run.name for run in runs if run.started is None]
     if untimed:
         yield f"did not record when they began, and come last: {shown_names(untimed)}"

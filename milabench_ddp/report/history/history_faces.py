@@ -36,7 +36,6 @@ def history_text(history: History, width: int = WIDTH) -> str:
 
 
 def _title(history: History) -> str:
-    """How many runs, benchmarks and devices it is of, and when they were."""
     runs = history.runs
     span = " to ".join(dict.fromkeys(filter(None, (_date(runs[0]), _date(runs[-1])))))
     benchmarks = [track for track in history.tracks if track.device is None]
@@ -138,7 +137,6 @@ def sentence(change: Change, history: History) -> str:
 
 
 def _date(run: RunPoint) -> str:
-    """When a run began, to the minute; empty if it is not known."""
     if run.started is None:
         return ""
     return time.strftime("%Y-%m-%d %H:%M", time.gmtime(run.started))
@@ -190,7 +188,6 @@ def changes_table(history: History) -> Table:
 
 
 def history_csv(history: History) -> str:
-    """The changes for a spreadsheet."""
     return csv_text(changes_table(history))
 
 
@@ -200,7 +197,6 @@ def history_json(history: History) -> str:
 
 
 def history_html(history: History) -> str:
-    """A page for a browser."""
     # imported here because it takes long to import
     from .history_page import history_page
 
@@ -211,7 +207,6 @@ def history_html(history: History) -> str:
 
 
 def _bullet(change: Change, history: History) -> str:
-    """A change in one line: what changed, by how much, and what differs."""
     said = f"{change.track.benchmark}: {sentence(change, history)}"
     if change.track.device is not None:
         said = f"{change.track.device.key}, {said}"

@@ -48,7 +48,6 @@ def history_page(
 
 
 def _charts(history: History) -> Iterator[Chart]:
-    """A chart for each series that changed, then for each other benchmark."""
     changed = {id(change.track): change.track for change in history.changes}
     for track in changed.values():
         yield _chart(track, history)

@@ -113,7 +113,6 @@ def family_of(all_values: Sequence["Floats"], alpha: float) -> Family:
 
 
 def _around(values: "Floats") -> "Floats":
-    """The median of each run and its neighbours."""
     from ...numerics import np
 
     wide = np.pad(values, NEAR, mode="reflect")
@@ -123,7 +122,6 @@ def _around(values: "Floats") -> "Floats":
 
 
 def _deviation(values: "Floats") -> float:
-    """The standard deviation by the differences of neighbours, whose median no few changes move."""
     from ...numerics import np
 
     return MAD_TO_STD * float(np.median(np.abs(np.diff(values)))) / math.sqrt(2)
@@ -142,7 +140,6 @@ def without_lone_runs(values: "Floats") -> "Floats":
 
 
 def _outliers(values: "Floats") -> "Floats":
-    """How far each run is from its neighbours, in standard deviations."""
     from ...numerics import np
 
     found: Floats = np.abs(values - _around(values)) / max(_deviation(values), ROUNDING)
@@ -150,12 +147,10 @@ def _outliers(values: "Floats") -> "Floats":
 
 
 def _variance(rest: "Floats") -> float:
-    """The variance of a series from what a fit leaves of it."""
     return max(float(rest @ rest) / max(len(rest) - FITTED - 1, 1), ROUNDING**2)
 
 
 def _best_fit_rest(values: "Floats") -> "Floats":
-    """What is left of a series without the step or the line that fits it better."""
     step = without_step(values, int(energies(values)[:, len(values)].argmax()))
     return min(step, without_line(values), key=lambda rest: float(rest @ rest))
 

@@ -34,12 +34,10 @@ class Device(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """What tells it from others in all runs: its UUID, or without one its place."""
         return self.uuid or self.place
 
     @property
     def place(self) -> str:
-        """Its node and index, for people."""
         name = f"{'GPU' if self.is_gpu else 'device'} {self.index}"
         return f"{name} of {self.node}" if self.node else name
 
@@ -93,7 +91,6 @@ def run_point(path: Path) -> RunPoint:
 
 
 def _without_rate(run: Run, processes: Mapping[str, Processes]) -> Iterator[tuple[str, str]]:
-    """The benchmarks that ran, with how each ended."""
     for name, found in processes.items():
         for process in found:
             if process.failed and process.verdict is not None:
@@ -114,7 +111,6 @@ def _benchmark(measured: Processes) -> BenchmarkPoint | None:
 
 
 def _devices_alone(measured: Processes) -> Iterator[tuple[str, DeviceSpeed]]:
-    """The devices that run a process each."""
     records: dict[RankId, Record] = {}
     for process in measured:
         if process.record.device is not None:
@@ -128,7 +124,6 @@ def _devices_alone(measured: Processes) -> Iterator[tuple[str, DeviceSpeed]]:
 
 
 def _devices_of_ranks(measured: Processes) -> Iterator[tuple[str, DeviceSpeed]]:
-    """The devices of ranks that train together, by their own work."""
     records: dict[RankId, Record] = {}
     for process in measured:
         for rank in process.record.ranks:
@@ -156,7 +151,6 @@ def _device(record: Record, index: object, node: str, uuid: object) -> Device:
 
 
 def _facts(device: Device, gpu: Payload) -> Mapping[str, str]:
-    """What may explain another speed: where the device is, and what its driver tells."""
     facts = {"place": device.place}
     for name, value in gpu.items():
         if name not in IRRELEVANT and isinstance(value, str | int | float):

@@ -30,7 +30,6 @@ class Track(Struct, frozen=True):
 
     @property
     def ratios(self) -> list[float]:
-        """Each value as a ratio to the level of the first runs."""
         first = self.changes.segments[0].begins
         return [math.exp(log - first) for log in self.logs.tolist()]
 
@@ -70,7 +69,6 @@ def _of_benchmark(runs: Sequence[RunPoint], name: str, having: Sequence[int]) ->
 
 
 def _of_devices(runs: Sequence[RunPoint], name: str, having: Sequence[int]) -> Iterator[Track]:
-    """Each device of a benchmark that had peers, against them."""
     from ...numerics import np
 
     points = [runs[index].benchmarks[name] for index in having]
@@ -94,6 +92,5 @@ def _of_devices(runs: Sequence[RunPoint], name: str, having: Sequence[int]) -> I
 
 
 def _judged(tracks: Sequence[Track], alpha: float) -> list[Track]:
-    """The tracks of a family, with their changes."""
     family = family_of([track.logs for track in tracks], alpha)
     return [replace(track, changes=changes_of(track.logs, family)) for track in tracks]

@@ -68,7 +68,6 @@ def courses_of(row: Row, findings: Sequence[Finding]) -> Iterator[Course]:
 
 
 def _rates(row: Row, processes: Processes, findings: Sequence[Finding]) -> Course:
-    """The rate over time, warm-up included."""
     named = [process for process in processes if is_named(process.record.tag, findings)]
     chosen = choose(processes, _mean_rate, BY_RATE, named)
     seen = [_observations(each.one) for each in chosen]
@@ -121,12 +120,10 @@ def _numbers(values: Sized) -> "Floats":
 
 
 def _until(x: "Floats", count: int) -> float:
-    """The place on the x axis between so many observations and those behind them."""
     return float(x[count - 1] + x[count]) / 2 if 0 < count < len(x) else NAN
 
 
 def _left_out(begin: float, warm: float, unsteady: float) -> tuple[Span, ...]:
-    """What is left out at the beginning: until the end of the warm-up, then until steady."""
     found = []
     if warm > begin:
         found.append(Span(WARM_UP, begin, warm))
@@ -149,7 +146,6 @@ def _timed_ranks(row: Row) -> Iterator[_TimedRank]:
 
 
 def _steps(ranks: Sequence[_TimedRank], named: set[RankId]) -> Iterator[Course]:
-    """The time of each step of a few ranks, and their own work in it."""
     from ...numerics import np
 
     curves, own, unsteady = [], [], []
@@ -171,7 +167,6 @@ def _steps(ranks: Sequence[_TimedRank], named: set[RankId]) -> Iterator[Course]:
 
 
 def _devices(monitored: Sequence[Monitored], findings: Sequence[Finding]) -> Iterator[Course]:
-    """What the monitor read from a few devices: a chart for each sensor, on one axis of time."""
     named = [device for device in monitored if is_named(device.label, findings)]
     samples, begins = {}, []
     for each in choose(monitored, _clock, BY_CLOCK, named):
@@ -201,13 +196,11 @@ def _devices(monitored: Sequence[Monitored], findings: Sequence[Finding]) -> Ite
 
 
 def _clock(device: Monitored) -> float:
-    """The mean SM clock, or where it is not known the mean load, of the measured steps."""
     clock = mean(sample.sm_clock for sample in device.measured)
     return mean(sample.load for sample in device.measured) if clock != clock else clock
 
 
 def _timed_samples(device: Monitored) -> list[tuple[float, DeviceSample]]:
-    """The samples of a device whose time is known, in the order of time."""
     found = []
     for sample in device.process.record.samples.get(device.device, ()):
         if sample.time is not None:

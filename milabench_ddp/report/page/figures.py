@@ -24,7 +24,6 @@ def svg_figure(chart: Chart, width: float = WIDTH) -> Html:
 
 
 def svg(chart: Chart, width: float) -> Html:
-    """The drawing of a chart."""
     return Html(chart.svg(width))
 
 

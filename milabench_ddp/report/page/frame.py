@@ -52,7 +52,6 @@ def html_page(title: str, body: Sequence[Html]) -> str:
 
 @cache
 def script() -> str:
-    """The script of a page."""
     return _assets(*SCRIPTS)
 
 

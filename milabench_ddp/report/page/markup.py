@@ -75,5 +75,4 @@ class Anchors:
         return self._ids[name]
 
     def __contains__(self, name: str) -> bool:
-        """Whether the benchmark has a section."""
         return name in self._ids

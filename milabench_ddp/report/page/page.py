@@ -22,7 +22,6 @@ PACKED = "Without JavaScript the sections of the benchmarks cannot be shown: the
 
 
 def report_html(report: Report) -> str:
-    """The page of a report."""
     title = ", ".join(run.name for run in report.runs)
     return html_page(title, _body(report, title))
 
@@ -94,6 +93,5 @@ def _sections(sections: list[Section]) -> Html:
 
 
 def _failures(report: Report, sections: list[Section]) -> Html:
-    """The failures of benchmarks that have no section; the others are in theirs."""
     known = {section.row.name for section in sections}
     return joined([failure(each) for each in report.failures if each.benchmark not in known])

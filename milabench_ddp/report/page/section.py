@@ -105,7 +105,6 @@ class Section:
         return joined(parts)
 
     def _facts(self) -> Html:
-        """The row of the main table, as names and values."""
         table = main_table([self.row])
         pairs = []
         for column, value in zip(table.columns[1:], table.rows[0][1:], strict=True):
@@ -161,7 +160,6 @@ class Section:
             yield Block(LEDGER, self._ledger.title, (note, figure, shown))
 
     def _more(self) -> Iterator[Block]:
-        """The other tables of the report, of this benchmark alone, each folded."""
         folded = []
         for name, make in TABLES.items():
             table = make([self.row]) if name not in ELSEWHERE else Table((), ())
@@ -181,7 +179,6 @@ class Section:
             yield Block(OUTPUT, "Failures", tuple(map(failure, self._failures)))
 
     def _repeat(self) -> Iterator[Block]:
-        """How to repeat it: the script beside the result, in each run that has one."""
         if self._commands:
             yield Block("", "To repeat it", tuple(map(command, self._commands)))
 

@@ -60,7 +60,6 @@ class Form(Struct, frozen=True):
 
     @property
     def places(self) -> list[int]:
-        """The terms that it has, by their numbers."""
         return [place for place, is_there in enumerate(self.terms) if is_there]
 
     def columns(self, count: "Floats", size: "Floats", number: "Floats") -> "Floats":
@@ -177,7 +176,6 @@ class Fits:
 
     @property
     def best(self) -> Cost:
-        """The form that is kept."""
         return self.costs[0]
 
     def likely(self, deviations: float) -> list[Cost]:
@@ -213,11 +211,9 @@ class Fits:
         return sorted(found, key=lambda cost: round(criterion(cost), 6))
 
     def _made(self, cost: Cost) -> "Floats":
-        """The ms of all messages, by a form."""
         return cost.ms(self.count, self.size, self.alone, self.number)
 
     def _fit(self, form: Form, fades: Sequence[float], ms: "Floats") -> list[Cost]:
-        """A form with each g for which its coefficients are known, and possible."""
         from ...numerics import np
 
         usual = replace(form, fade=0.0).columns(self.count, self.size, self.number)
@@ -251,7 +247,6 @@ class Fits:
         return found
 
     def _means(self, values: "Floats") -> "Floats":
-        """The mean of each launch."""
         means: Floats = (self._of_launch / self._of_launch.sum(axis=0)).T @ values
         return means
 
@@ -273,7 +268,6 @@ class Fits:
         return Spread(math.sqrt(total / freedom), freedom) if freedom else None
 
     def _noise_within(self, cost: Cost, fitted: "Floats") -> float:
-        """The error of a message within its launch, as a fraction."""
         error = self.ms / fitted - 1
         error -= self._of_launch @ self._means(error)
         spare = len(error) - self._of_launch.shape[1] - len(cost.coefficients)

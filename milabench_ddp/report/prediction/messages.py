@@ -21,7 +21,6 @@ class Message(Struct, frozen=True):
 
     @property
     def amounts(self) -> tuple[float, float, float]:
-        """What adds up over messages: their bytes and their ms."""
         return self.bytes, self.ms, self.alone
 
 

@@ -87,7 +87,6 @@ class StepModel:
 
     @property
     def source(self) -> str:
-        """From what the time of communication is known, in words."""
         if not self.buckets:
             return "what is exposed of it"
         if self.is_timed:
@@ -96,11 +95,9 @@ class StepModel:
 
     @property
     def is_timed(self) -> bool:
-        """Whether the buckets tell how long they are reduced."""
         return any(not math.isnan(bucket.ms) for bucket in self.buckets)
 
     def _beside_communication(self) -> Iterator[tuple[int, LaunchWork]]:
-        """The launches with their counts: the work of a rank alone as if others slowed it, too."""
         for point in self.points.points:
             for launch in point.launches:
                 slowdown = self._slowdown if launch.ranks == 1 else 1.0
@@ -138,7 +135,6 @@ class StepModel:
         return self.own_ms, slowest - self.own_ms, step - slowest
 
     def _like(self, count: int, launch: LaunchWork) -> float:
-        """The step of a launch by its own work, and the communication of all launches."""
         ready, tails = self._communication(count, self.draw.cost)
         each = self.points.each
         own = own_work([launch], each, self.nodes.level(launch, each), self.nodes)
@@ -169,13 +165,11 @@ class StepModel:
         return means
 
     def _ms_of(self, launch: LaunchWork) -> list[float]:
-        """The ms of each communication of a launch."""
         if not self.buckets:
             return [float(launch.communication.mean())]
         return [bucket.ms for bucket in launch.buckets or self.buckets]
 
     def _messages(self) -> Iterator[Message]:
-        """The communication over several nodes, or ranks."""
         sizes = [bucket.bytes for bucket in self.buckets] or [1.0]
         if self.buckets and not self.is_timed:
             yield from self._all_reduces(min(sizes) / SIZES, max(sizes) * SIZES)
@@ -186,7 +180,6 @@ class StepModel:
                     yield Message(place, count, size, ms, float(alone))
 
     def _all_reduces(self, smallest: float, largest: float) -> Iterator[Message]:
-        """All-reduces of other benchmarks of the same runs, of sizes like those of the buckets."""
         each = self.points.each
         for ranks, size, ms in self.points.comm:
             if ranks % each == 0 and ranks > each and smallest <= size <= largest:

@@ -66,7 +66,6 @@ class OwnWork(Struct, frozen=True):
         return least + inside + cell * float(np.arange(len(largest)) @ np.diff(largest, prepend=0))
 
     def _ends(self, ready: "Floats", tails: "Floats", level: float) -> "Floats":
-        """When the last communication would be over if each node were the slowest."""
         from ...numerics import np
 
         ends = np.full(self.backward.shape, -np.inf)
@@ -189,7 +188,6 @@ def own_work(
 
 @lru_cache(maxsize=1000)  # of each launch, in each draw
 def _units(nodes: tuple[str, ...], each: int) -> tuple[list[int], list[tuple[str, int]]]:
-    """The ranks by nodes, and the nodes: their names, and which of that name."""
     order = sorted(range(len(nodes)), key=nodes.__getitem__)
     seen: Counter[str] = Counter()
     keys = []

@@ -47,17 +47,14 @@ class LaunchWork(Struct, frozen=True):
 
     @property
     def ranks(self) -> int:
-        """The number of ranks."""
         return len(self.nodes)
 
     @property
     def own(self) -> "Floats":
-        """The own work of each rank in each step."""
         return self.before + self.backward
 
     @property
     def level(self) -> float:
-        """The mean own work."""
         return float(self.own.mean())
 
 
@@ -69,7 +66,6 @@ class Point(Struct, frozen=True):
 
     @property
     def step(self) -> float:
-        """The mean step in ms, over launches."""
         return math.fsum(launch.step for launch in self.launches) / len(self.launches)
 
 
@@ -86,12 +82,10 @@ class Points(Struct, frozen=True):
 
     @property
     def counts(self) -> list[int]:
-        """The numbers of nodes or ranks that were measured."""
         return [point.count for point in self.points]
 
     @property
     def launches(self) -> list[LaunchWork]:
-        """The launches of all points."""
         return [launch for point in self.points for launch in point.launches]
 
     def ranks(self, count: int) -> int:
@@ -117,14 +111,12 @@ def points_of(rows: Rows) -> Iterator[Points | tuple[str, str]]:
 
 
 def _common_name(group: Rows) -> str:
-    """What the names of benchmarks begin with."""
     letters = zip(*(row.name for row in group), strict=False)
     begin = "".join(alike[0] for alike in takewhile(lambda each: len(set(each)) == 1, letters))
     return begin.rstrip("-_.") or group[0].name
 
 
 def _trains(row: Row) -> bool:
-    """Whether its ranks train together, and told of their steps."""
     told = [process for process in row.processes if process.record.ranks]
     return any(process.record.device is None for process in told)
 
@@ -187,7 +179,6 @@ def launch_work(process: ProcessResult) -> LaunchWork:
 
 
 def _halves(times: LaunchTimes) -> "tuple[Floats, Floats]":
-    """The own work before the backward pass, and in it, from one communication to the next."""
     before = 0.0 * times.exposed[:, 1:]
     backward = before.copy()
     for name, ms in times.parts.items():

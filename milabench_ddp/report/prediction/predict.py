@@ -44,7 +44,6 @@ class Estimate(Struct, frozen=True):
 
     @property
     def half_width(self) -> float:
-        """From the value to the farther end."""
         return max(self.high - self.value, self.value - self.low)
 
 
@@ -91,7 +90,6 @@ class Predicted(Struct, frozen=True):
 
     @property
     def counts(self) -> list[int]:
-        """The numbers of nodes or ranks that are predicted."""
         return [each.count for each in self.predictions]
 
 

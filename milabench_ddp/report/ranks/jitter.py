@@ -61,7 +61,6 @@ class _Series(Struct, frozen=True, dict=True):
 
     @cached_property
     def pauses(self) -> Pauses:
-        """Its pauses."""
         return pauses_of(self.times)
 
     @cached_property
@@ -117,7 +116,6 @@ def _first_ranks(launches: Launches) -> Launches:
 
 
 def _pieces(launches: Launches, with_data: bool) -> Iterator[_Series]:
-    """The own work of each rank, or its steps where that is not known."""
     for id, launch in launches:
         work, data = launch.own() or (launch.ms, 0.0 * launch.ms)
         times = work + data if with_data else work
@@ -126,7 +124,6 @@ def _pieces(launches: Launches, with_data: bool) -> Iterator[_Series]:
 
 
 def _recurring(series: Sequence[_Series]) -> list[_Recurring]:
-    """The recurrences in steps or, if these are much surer, in time."""
     from ...numerics import np
 
     found = []
@@ -197,7 +194,6 @@ def _parts(members: Sequence[_Series], steps: "Sequence[Counts]") -> tuple[str, 
 
 
 def _together(members: Sequence[_Series], steps: "Sequence[Counts]") -> bool:
-    """Whether several ranks of a launch pause at the same steps, or next to them."""
     from ...numerics import np
 
     paused: dict[tuple[Path, int], list[Counts]] = defaultdict(list)
@@ -214,7 +210,6 @@ def _together(members: Sequence[_Series], steps: "Sequence[Counts]") -> bool:
 
 
 def _share(series: Sequence[_Series], one: _Recurring) -> float:
-    """The share of the time that the pauses cost: the slowest rank sets the pace of each step."""
     from ...numerics import np
 
     together: dict[tuple[Path, int], list[int]] = defaultdict(list)

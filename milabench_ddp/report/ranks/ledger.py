@@ -59,13 +59,11 @@ class LaunchTimes(Struct, frozen=True):
 
     @property
     def communication(self) -> "Floats":
-        """The communication in each step, which is the same for all ranks."""
         least: Floats = self.exposed.min(axis=0)
         return least
 
     @property
     def whole(self) -> "Floats":
-        """The steps themselves."""
         return sum(self.parts.values(), start=self.exposed)
 
     def ledger(self) -> "dict[str, Floats]":
@@ -123,7 +121,6 @@ class LaunchTimes(Struct, frozen=True):
         return found
 
     def _without(self, own: "Floats", is_slow: "Marks") -> "Floats":
-        """This own work if the slow ranks were as fast as the others of the same stages."""
         from ...numerics import np
 
         size = self.pipelines.size

@@ -38,7 +38,6 @@ class Overlap(Struct, frozen=True):
 
     @property
     def whole(self) -> float:
-        """The ms of all communication."""
         return math.fsum(bucket.ms for bucket in self.buckets)
 
     def longer(self, hidden: float) -> "Floats":

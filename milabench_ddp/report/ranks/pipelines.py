@@ -28,11 +28,9 @@ class Pipelines(Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """The ranks of a pipeline."""
         return len(self.stages)
 
     def of_rank(self, rank: int) -> Stages:
-        """The stages of a rank of the job."""
         return self.stages[rank % self.size]
 
     def longest(self, own: "Floats") -> "Floats":

@@ -59,7 +59,6 @@ class RankLaunch(Struct, frozen=True):
 
     @property
     def key(self) -> LaunchKey:
-        """The launch."""
         return str(self.record.path.parent), self.record.repeat
 
     @property
@@ -72,7 +71,6 @@ class RankLaunch(Struct, frozen=True):
 
     @property
     def part_ms(self) -> PartTimes:
-        """Each part's mean and deviation."""
         if not self.parts:
             return self.rank.part_ms
         return {name: (float(t.mean()), float(t.std())) for name, t in self.parts.items()}

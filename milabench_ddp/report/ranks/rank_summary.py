@@ -30,7 +30,6 @@ class RankId(Struct, frozen=True, order=True):
 
     @property
     def label(self) -> str:
-        """The name with the node, if there are several nodes."""
         return f"{self.name} ({self.node})" if self.node else self.name
 
 
@@ -56,7 +55,6 @@ class RankSummary(Struct, frozen=True):
 
     @property
     def local_ms(self) -> float:
-        """The local time in a step, in ms; NaN if it is not known."""
         return math.fsum(self.local.values()) if self.local else NAN
 
     def times_ms(self) -> dict[str, float]:
@@ -70,7 +68,6 @@ class RankSummary(Struct, frozen=True):
 
 
 def rank_id(record: Record, rank: int) -> RankId:
-    """The identity of a rank of a process."""
     first, node = record.place
     device = record.device
     if device is not None:
@@ -89,7 +86,6 @@ def _number(index: object) -> int:
 
 
 def _node(record: Record, rank: int) -> str:
-    """The node that the rank reported, else by torchrun's order: each node's ranks are in a row."""
     known = record.ranks.get(rank)
     if known is not None and known.node:
         return known.node
@@ -193,7 +189,6 @@ def in_half(rank: RankSummary, half: int) -> RankSummary:
 def _by_blocks(
     local: dict[str, float], blocks: Mapping[LaunchKey, Mapping[str, Sequence[float]]]
 ) -> Mapping[str, float]:
-    """The local time of each part by the levels of the blocks, where they are known."""
     found: dict[str, list[float]] = defaultdict(list)
     for of_parts in blocks.values():
         for name, levels in of_parts.items():
@@ -224,7 +219,6 @@ def _error(launches: Sequence[RankLaunch], local: Mapping[str, float], part_ms: 
 
 
 def _mean_parts(launches: Sequence[PartTimes]) -> PartTimes:
-    """Each part's mean and deviation in ms, averaged over launches."""
     if len(launches) == 1:
         return launches[0]
     pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)

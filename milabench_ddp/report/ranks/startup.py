@@ -34,7 +34,6 @@ class Startup(Struct, frozen=True):
 
     @property
     def seconds(self) -> float:
-        """All of it."""
         return sum(self.parts.values())
 
     @property
@@ -93,7 +92,6 @@ def late_ranks(ranks: Sequence[Startup]) -> Late | None:
 
 
 def _beyond(rank: Startup, others: Iterable[Startup]) -> dict[str, float]:
-    """By how much the parts of a rank are longer than the median of some others."""
     known = [other.before for other in others]
     own = rank.before
     return {part: own[part] - median(other[part] for other in known) for part in BEFORE}

@@ -80,7 +80,6 @@ class Straggler(Struct, frozen=True):
 
     @property
     def slower(self) -> float:
-        """By which fraction its own work is longer."""
         return self.rank.local_ms / self.typical - 1
 
 
@@ -153,7 +152,6 @@ def slower_places(blocks: Mapping[RankId, Blocks], *, always: bool = False) -> s
 
 
 def _excesses(blocks: Mapping[RankId, Blocks]) -> dict[str, dict[RankId, list[float]]]:
-    """The excess of each rank in each block of each launch that it shares with another, by part."""
     from ...numerics import np
 
     launches: dict[LaunchKey, dict[RankId, Mapping[str, Sequence[float]]]] = defaultdict(dict)
@@ -190,7 +188,6 @@ def _reference(times: "Floats") -> "Floats":
 
 
 def _standing_out(excesses: Mapping[RankId, Sequence[float]]) -> set[RankId]:
-    """The ranks whose excess is more than chance and than that of the others, all the time."""
     typical = {id: median(found) for id, found in excesses.items()}
     far = 0.0
     if len(typical) > 2:
@@ -204,7 +201,6 @@ def _standing_out(excesses: Mapping[RankId, Sequence[float]]) -> set[RankId]:
 
 
 def _always_slowest(excesses: Mapping[RankId, Sequence[float]], slow: Set[RankId]) -> bool:
-    """Whether these ranks are the slowest in each block, and not by chance."""
     from ...numerics import np
 
     found = np.array(list(excesses.values()))
@@ -228,7 +224,6 @@ def _alike(deviations: "Floats") -> float:
 
 
 def _is_steady(excess: float, excesses: Sequence[float]) -> bool:
-    """Whether a median excess is more than chance, and is there all the time."""
     from ...numerics import np
 
     found = np.array(excesses)
@@ -245,7 +240,6 @@ def _is_steady(excess: float, excesses: Sequence[float]) -> bool:
 
 
 def _by_means(ranks: Sequence[RankSummary]) -> set[RankId]:
-    """The slow ranks of programs that tell only the means and deviations of their steps."""
     if len(ranks) < FEWEST_RANKS:
         return set()
     level = median(rank.local_ms for rank in ranks)

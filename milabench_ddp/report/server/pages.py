@@ -12,7 +12,6 @@ SCRIPT = (_HERE / "follow.js").read_text("utf-8")
 
 
 def list_page(runs: Mapping[str, Progress]) -> str:
-    """The page with all runs."""
     rows = []
     for key, run in runs.items():
         link = f'<a href="/runs/{escape(key)}/">{escape(run.name)}</a>'

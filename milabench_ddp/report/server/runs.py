@@ -35,7 +35,6 @@ class Running(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """Where and how long it runs."""
         said = [f"{self.name} runs"]
         if self.nodes:
             said.append(f"on {', '.join(self.nodes)}")
@@ -61,7 +60,6 @@ class Progress(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """Where it stands, for a person."""
         said = [self.outcome or "how it ended is not recorded"]
         if self.outcome is None:
             said = ["goes on" if self.seconds is None else f"goes on, for {_time(self.seconds)}"]
@@ -130,7 +128,6 @@ class Runs:
         make: Callable[[Path], str],
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Show the runs that these words name; ``make`` makes the page of a run's report."""
         self._words, self._make, self._clock = words, make, clock
         self._reports: dict[Path, tuple[object, str]] = {}  # with what their files were
         self._locks: dict[Path, threading.Lock] = {}  # a report is made once, whoever asks for it
@@ -180,7 +177,6 @@ class Runs:
 
 
 def _files(path: Path) -> object:
-    """What tells whether the files of a run have changed: names, sizes and times."""
     try:
         found = []
         for each in (*path.iterdir(), *path.glob("*/state.json")):

@@ -62,7 +62,6 @@ class Server(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Where it can be reached."""
         return f"http://{ADDRESS}:{self.server_port}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -120,7 +119,6 @@ class Handler(BaseHTTPRequestHandler):
             return _plain(HTTPStatus.INTERNAL_SERVER_ERROR, str(error))
 
     def _found(self, words: list[str]) -> Answer:
-        """What is at a path, by its words."""
         runs = self.server.runs
         folders = runs.folders()
         match words:
@@ -178,7 +176,6 @@ def _html(text: str) -> Answer:
 
 
 def _moved(address: str) -> Answer:
-    """Where it is; its content is the address."""
     return HTTPStatus.PERMANENT_REDIRECT, TEXT, address.encode(), OF_PAGES
 
 

@@ -71,7 +71,6 @@ def t_quantile(freedom: float) -> float:
 
 
 def _correlation(batches: "Floats", parameters: int) -> float:
-    """The correlation of neighbours, with the caution that its estimate needs."""
     count = len(batches)
     centred = batches - batches.mean()
     squares = float(centred @ centred)

@@ -82,7 +82,6 @@ def weighed(lines: RateColumns) -> Weighed:
 
 
 def _durations(lines: RateColumns) -> "Floats":
-    """The durations of the observations that count."""
     seen = lines if lines.counts.all() else lines.at(lines.counts)
     if not len(seen):
         return seen.rate
@@ -172,11 +171,9 @@ class _Bunches(Struct, frozen=True, eq=False):
 
     @property
     def sizes(self) -> "Places":
-        """The number of lines in each."""
         return self.ends - self.begins
 
     def at(self, chosen: "Marks") -> "_Bunches":
-        """Some of them."""
         return _Bunches(self.begins[chosen], self.ends[chosen], self.seconds[chosen])
 
     def count_of(self, marks: "Marks", before: int = 0) -> "Places":
@@ -227,7 +224,6 @@ def _by_clock(lines: RateColumns) -> "Floats | None":
 
 
 def _clock(lines: RateColumns) -> _Bunches:
-    """The bunches of lines by the better of both clocks."""
     arrived, told = _bunches(lines.arrived), _bunches(lines.time)
     return told if len(told) > len(arrived) else arrived
 

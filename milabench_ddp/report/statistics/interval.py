@@ -48,7 +48,6 @@ class Series(Struct, frozen=True, dict=True):
 
     @property
     def measured(self) -> int:
-        """The number of observations, with those of a start-up."""
         return self.found.start + len(self.rates)
 
 
@@ -66,7 +65,6 @@ class Interval(Struct, frozen=True):
 
     @property
     def holds(self) -> str:
-        """What it holds: not the same for one launch as for several."""
         if self.launches == 1:
             return WITHIN
         made = f", made until it was ±{given_percent_text(self.until)}" if self.until else ""
@@ -141,7 +139,6 @@ def _within_launch(launch: Sequence[Series]) -> MeanError:
 
 
 def _error(series: Series) -> MeanError:
-    """The error of a series' mean, which is a ratio: that of its linear part."""
     from ...numerics import np
 
     weights = np.array(series.seconds)

@@ -67,12 +67,10 @@ def _follow(rates: "Floats") -> bool:
 
 
 def _visits(marks: "Marks") -> int:
-    """How often the rates are at one of two levels, of which one is marked."""
     return 1 + int((marks[1:] != marks[:-1]).sum())
 
 
 def _calm(rates: "Floats") -> "Floats":
-    """Sliding medians, each of many values that the next one shares: not at every place."""
     from ...numerics import np
 
     near = len(rates) // WINDOWS
@@ -103,7 +101,6 @@ def _is_high(calm: "Floats") -> "Marks":
 
 
 def _is_away(rates: "Floats") -> "Iterator[Marks]":
-    """Which are far above the median, and which are far below, each if any stay there."""
     from ...numerics import np
 
     level = float(np.median(rates))
@@ -115,7 +112,6 @@ def _is_away(rates: "Floats") -> "Iterator[Marks]":
 
 
 def _longest(marks: "Marks") -> int:
-    """The longest stretch of marked ones."""
     from ...numerics import np
 
     edges = np.flatnonzero(np.diff(marks, prepend=False, append=False))

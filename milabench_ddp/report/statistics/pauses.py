@@ -26,7 +26,6 @@ class Pauses(Struct, frozen=True):
 
     @property
     def density(self) -> float:
-        """The share of the places that are pauses."""
         return len(self.at) / self.length
 
 

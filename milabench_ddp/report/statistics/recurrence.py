@@ -56,12 +56,10 @@ class _Distance(Struct, frozen=True):
 
     @property
     def low(self) -> int:
-        """The least distance that counts."""
         return self.steps - self.width
 
     @property
     def high(self) -> int:
-        """The largest."""
         return self.steps + self.width
 
 
@@ -109,7 +107,6 @@ def _surest_of(tried: Iterable["_Pairs"], limit: float) -> _Distance | None:
 
 
 def _apart(series: Sequence[Pauses]) -> list[Pauses]:
-    """The series, each without pauses at the places where those before it have one."""
     from ...numerics import np
 
     taken = np.zeros(max(each.length for each in series) + 2, dtype=bool)
@@ -126,7 +123,6 @@ class _Pairs:
     """How many pauses of some series have another one at each distance."""
 
     def __init__(self, series: Sequence[Pauses], longest: int) -> None:
-        """Count them at distances up to the longest."""
         from ...numerics import np
 
         self._series = [each for each in series if len(each.at) > 1]
@@ -173,7 +169,6 @@ class _Pairs:
         return found
 
     def _within(self, steps: "Counts", width: int) -> "Floats":
-        """The pairs at each of these distances, with a tolerance."""
         found: Floats = self._sums[steps + width + 1] - self._sums[steps - width]
         return found
 
@@ -229,7 +224,6 @@ def log_probability(pairs: "Floats", tried: "Floats", by_chance: "Floats") -> "F
 
 
 def _members(series: Sequence[Pauses], found: _Distance) -> "dict[int, Marks]":
-    """The pauses that recur at a distance, by the places of the series in which they do."""
     from ...numerics import np
 
     of: dict[int, Marks] = {}
@@ -247,7 +241,6 @@ def _members(series: Sequence[Pauses], found: _Distance) -> "dict[int, Marks]":
 
 
 def _paired(at: "Counts", found: _Distance) -> "tuple[Marks, Marks]":
-    """Which pauses have one behind them at the distance, and which have one before them."""
     from ...numerics import np
 
     behind = np.searchsorted(at, at + found.low) < np.searchsorted(at, at + found.high, "right")
@@ -256,7 +249,6 @@ def _paired(at: "Counts", found: _Distance) -> "tuple[Marks, Marks]":
 
 
 def _between(at: "Counts", found: _Distance) -> "Counts":
-    """The distances between pauses that recur, from each to the first that is far enough."""
     from ...numerics import np
 
     behind = np.searchsorted(at, at + found.low)

@@ -56,7 +56,6 @@ def remainder(rates: "Floats", start: int) -> float:
 
 
 def _approach(rates: "Floats", start: int) -> tuple[float, float]:
-    """The exponential that fits best: the sum of squares that it explains, and its remainder."""
     from ...numerics import np
 
     place, above = np.arange(len(rates)), rates - rates.mean()

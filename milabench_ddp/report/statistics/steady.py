@@ -99,7 +99,6 @@ def steady_state(rates: "Sequence[float] | Floats") -> Steady:
 
 
 def _with_remainder(rates: "Floats", found: Steady) -> Steady:
-    """The steady state whose interval reaches to the rate that the start-up approaches."""
     rest = rates[found.start :]
     mean = float(rest.mean())
     remainder = start_up.remainder(rates, found.start)
@@ -129,7 +128,6 @@ def _unsure_start(rates: "Floats", found: Steady) -> Steady:
 
 
 def _without_pauses(rates: "Floats") -> "Floats":
-    """The rates, with the median of its neighbours for each later one that is far from it."""
     from ...numerics import np
 
     around = np.pad(rates, NEAR, mode="reflect")
@@ -162,7 +160,6 @@ def _least_standard_error(rates: "Floats", most: int) -> int:
 
 
 def _differ(first: "Floats", rest: "Floats") -> bool:
-    """Whether the first rates are off the line through the rest by more than chance."""
     from ...numerics import np
 
     if not len(first):
@@ -211,7 +208,6 @@ def _moves(rates: "Floats", start: int) -> Steady:
 
 
 def _error(deviations: "Floats", parameters: int) -> MeanError:
-    """The error of the mean of rates, from the deviations from what was fitted to them."""
     error = mean_error(deviations, parameters)
     # rates that alternate have a very sure mean, but only over many of them
     least = float(deviations.std(ddof=parameters)) / math.sqrt(len(deviations))
@@ -219,12 +215,10 @@ def _error(deviations: "Floats", parameters: int) -> MeanError:
 
 
 def _nearest(rates: "Floats", *fits: "Floats") -> "Floats":
-    """The fit with the least squares."""
     return min(fits, key=lambda fit: float(((rates - fit) ** 2).sum()))
 
 
 def _curve(rates: "Floats", degree: int) -> "Floats":
-    """The values of the polynomial of this degree through the rates."""
     from ...numerics import np
 
     place = np.linspace(-1, 1, len(rates))
@@ -233,7 +227,6 @@ def _curve(rates: "Floats", degree: int) -> "Floats":
 
 
 def _step(rates: "Floats") -> "Floats":
-    """The values of the two levels, one after the other, that fit the rates best."""
     from ...numerics import np
 
     n = len(rates)

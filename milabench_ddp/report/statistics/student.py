@@ -70,7 +70,6 @@ def assured(t: float, missed: float, known: float, freedom: float) -> float:
 
 
 def _mean_deviation(freedom: float) -> float:
-    """The mean of an estimated standard deviation, of the true one."""
     if freedom > NORMAL:
         return 1.0
     logs = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)

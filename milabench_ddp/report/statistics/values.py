@@ -33,13 +33,11 @@ def total(numbers: "Floats") -> float:
 
 
 def mean(values: Iterable[object]) -> float:
-    """The mean of the known values."""
     numbers = known(values)
     return statistics.fmean(numbers) if numbers else NAN
 
 
 def median(values: Iterable[object]) -> float:
-    """The median of the known values."""
     numbers = known(values)
     return statistics.median(numbers) if numbers else NAN
 
@@ -76,7 +74,6 @@ def is_far(deviations: "Floats", level: float) -> "Marks":
 
 
 def largest(values: Iterable[object]) -> float:
-    """The largest of the known values."""
     return max(known(values), default=NAN)
 
 

@@ -22,17 +22,14 @@ class Window(Struct, frozen=True, eq=False):
 
     @property
     def begin(self) -> float:
-        """When the first observation began."""
         return float(self.ends[0])
 
     @property
     def end(self) -> float:
-        """When the last observation ended."""
         return float(self.ends[-1])
 
     @property
     def seconds(self) -> float:
-        """How long it lasted."""
         return self.end - self.begin
 
     def shares(self, times: Sequence[float]) -> tuple["Floats", "Floats"]:
@@ -74,7 +71,6 @@ def window_of(observations: Weighed, start: int) -> Window | None:
 
 
 def _is_late(seconds: "Floats", ends: "Floats", begin: float) -> bool:
-    """Whether the first observation ended later than it lasted: its loop began with a warm-up."""
     others = total(seconds[1:])
     if not others > 0:
         return False
@@ -101,7 +97,6 @@ def _ends(lines: RateColumns) -> tuple["Floats", float | None]:
 
 
 def _is_told(values: "Floats") -> bool:
-    """Whether every line tells a clock."""
     from ...numerics import np
 
     return len(values) > 0 and not np.isnan(values).any()

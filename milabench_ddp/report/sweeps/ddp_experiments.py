@@ -74,6 +74,5 @@ def _backend(row: Row) -> str:
 
 
 def _setting(row: Row, name: str) -> str:
-    """A setting from the matrix, else from the options of the program."""
     found = setting_of(row, name)
     return setting_of(row, OPTIONS[name]) if found == NOTHING else found

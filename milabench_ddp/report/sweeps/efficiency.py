@@ -95,12 +95,10 @@ def _fewest_nodes(rows: Rows) -> int:
 
 
 def _has_each_once(rows: Rows) -> bool:
-    """Whether each number of nodes comes once."""
     return len({row.nodes for row in rows}) == len(rows)
 
 
 def _settings_but_nodes(row: Row) -> tuple[str, ...]:
-    """A key that is equal for combinations that differ only in their nodes."""
     if point := row.matrix:
         kept = {key: str(value) for key, value in point.items()}
         kept.pop(NODES, None)

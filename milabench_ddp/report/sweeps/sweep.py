@@ -126,7 +126,6 @@ def is_usable(row: Row, state: CellState | None) -> bool:
 
 
 def _all_benchmarks(report: Report) -> list[Row]:
-    """All benchmarks in the order of the configuration, also those without any result yet."""
     rows = {row.name: row for row in report.rows}
     for name, config in report.planned.items():
         rows.setdefault(name, Row.unmeasured(name, 0, 0.0, config))

@@ -64,7 +64,6 @@ def _values(row: Row, found: Energy) -> tuple[Any, ...]:
 
 
 def _has_sensors(row: Row) -> bool:
-    """Whether a device tells its power or its energy."""
     for device in row.measuring:
         for sample in device.measured:
             if sample.power is not None or sample.energy is not None:

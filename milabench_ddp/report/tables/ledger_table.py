@@ -48,7 +48,6 @@ def ledger(rows: Rows) -> Table:
 
 
 def _shown(items: Items) -> list[float | None]:
-    """The whole step, its items, and what is hidden."""
     whole = sum(ms for name, ms in items.items() if name != HIDDEN)
     return [whole, *(items.get(name) for name in (*ITEMS, HIDDEN))]
 

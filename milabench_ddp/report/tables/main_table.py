@@ -16,7 +16,6 @@ class Rate(Column, frozen=True):
     """A column of rates, in which rates below 1 keep three digits."""
 
     def text(self, value: Any) -> str:
-        """The text of a rate."""
         if 0 < abs(value) < 1:
             return Column(self.name, "#.3g").text(value)
         return super().text(value)
@@ -26,7 +25,6 @@ class Share(Column, frozen=True):
     """A column of uncertainties in per cent, of which a known one is never shown as 0."""
 
     def text(self, value: Any) -> str:
-        """The text of a fraction."""
         if not 0 < value < ZERO:
             return super().text(value)
         if value < TINY:
@@ -87,7 +85,6 @@ def stay() -> list[str]:
 
 
 def _known(table: Table, always: Iterable[int]) -> Table:
-    """The table with these columns, and those that hold a known value."""
     kept = set(always)
     for index in range(len(table.columns)):
         if not all(is_unknown(row[index]) for row in table.rows):
@@ -105,7 +102,6 @@ def _of_milabench(each: Field) -> Column:
 
 
 def _what_intervals_hold(rows: Rows) -> tuple[str, ...]:
-    """Which of the errors are within a single launch, and do not hold a rerun."""
     known = [row for row in rows if row.summary.interval is not None]
     single = [row.name for row in known if row.summary.launches == 1]
     if not known:

@@ -31,7 +31,6 @@ class Operation(Struct, frozen=True):
 
     @property
     def sizes(self) -> list[int]:
-        """The measured sizes in bytes, in ascending order."""
         return sorted(self.by_size)
 
     def value(self, size: int, name: str) -> float:
@@ -73,7 +72,6 @@ def _is_negative(value: object) -> bool:
 
 
 def _remarks(operation: Operation) -> Iterator[str]:
-    """Where the lines of an operation change, and where they are off."""
     op, *_, ranks = operation.key
     what = f"{operation.benchmark}: {op} of {ranks} ranks"
     told: Counter[float] = Counter()

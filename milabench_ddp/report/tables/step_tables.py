@@ -74,7 +74,6 @@ def steps(rows: Rows) -> Table:
 
 
 def _estimated(row: Row) -> float:
-    """The memory that the program estimated, to stand beside what it allocated."""
     return NAN if math.isnan(row.allocated) else row.told_mean("memory_estimate.total")
 
 
@@ -89,7 +88,6 @@ def _instruments(row: Row) -> Measured:
 
 
 def _tflops(row: Row) -> Measured:
-    """The TFLOP/s of a device, with their deviation over processes if there are several."""
     told = row.told.get(TFLOPS)
     if told is not None and told.std > 0:
         return Measured(row.told_mean(TFLOPS), told.std, with_error=True)
@@ -132,7 +130,6 @@ NOT_COMPARED = (NAN, "", NAN, "")
 
 
 def _steps_of(row: Row) -> tuple[Any, ...]:
-    """The slowest and the fastest rank by their steps."""
     if len(row.timed) < 2:
         return NOT_COMPARED
     slowest = max(row.timed, key=lambda rank: rank.median)

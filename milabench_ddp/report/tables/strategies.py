@@ -43,14 +43,12 @@ def strategies(rows: Rows) -> Table:
 
 
 def _global_batch(row: Row) -> float:
-    """Items of all replicas in a step; older programs told those of one replica."""
     if "global_batch_size" in row.told:
         return row.told_mean("global_batch_size")
     return row.told_mean("replicas") * row.told_mean("batch_size")
 
 
 def _types(model: Payload) -> str:
-    """The precision, and the types in which parameters and gradients are sent, if they are."""
     words = [str(model["precision"])] if "precision" in model else []
     for what in ("gathered", "reduced"):
         if f"{what}_dtype" in model:

@@ -80,14 +80,12 @@ def _blocks(report: Report, width: int) -> Iterator[Iterable[str]]:
 
 
 def _sweeps(report: Report, width: int) -> Iterator[Iterable[str]]:
-    """The throughput over each sweep of two axes or more, which is hard to see in a list."""
     for sweep in sweeps_of(report, BLOCK, fewest_axes=2):
         title = f"{BLOCK.capitalize()} of {sweep.name or 'the sweep'}"
         yield titled(title, _sweep(sweep, width))
 
 
 def _more(report: Report, width: int) -> Iterator[str]:
-    """The names of the tables that have something to tell."""
     names = []
     for name, make_table in TABLES.items():
         if any(make_table([row]) for row in report.rows):  # mostly the first one tells
@@ -99,7 +97,6 @@ def _more(report: Report, width: int) -> Iterator[str]:
 
 
 def _of_milabench(report: Report) -> Iterator[Sequence[str]]:
-    """The report with milabench's formulas, as it has always been."""
     width = sys.maxsize
     for run in report.runs:
         yield list(runs_lines([run], width))

@@ -29,7 +29,6 @@ def notes(report: Report, width: int, most: int = MOST_ALIKE) -> Iterator[str]:
 def _alike(
     report: Report, severity: Severity, width: int, most: int, head: str = ""
 ) -> Iterator[str]:
-    """The findings of a severity: of each name the first few, and what to do about them."""
     indent = " " * len(head)
     for group in alike(report, severity):
         for finding in group[:most]:

@@ -60,7 +60,6 @@ def failures(report: Report, width: int) -> Iterator[str]:
 
 
 def _with_output(failure: Failure, width: int, *, of_several: bool) -> Iterator[str]:
-    """A failure with the last lines of its output, and where all of it is."""
     head = failure_sentence(failure)
     if of_several and failure.folder:
         head += f" [{failure.folder}]"

@@ -15,7 +15,6 @@ from .read_runs import ReportedRun
 
 
 def run_lines(of: ReportedRun) -> Iterator[RunLine]:
-    """The line of a run."""
     for run in of.document.runs:
         yield RunLine(
             run=of.folder,

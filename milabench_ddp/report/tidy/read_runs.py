@@ -22,12 +22,10 @@ class ReportedRun(Struct, frozen=True, dict=True):
 
     @cached_property
     def document(self) -> ReportDocument:
-        """The document of its report."""
         return document_of(self.report)
 
     @cached_property
     def processes(self) -> list[ProcessResult]:
-        """The processes of all benchmarks."""
         return [process for row in self.report.rows for process in row.processes]
 
     @cached_property

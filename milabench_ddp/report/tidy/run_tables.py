@@ -45,47 +45,38 @@ class RunTables:
 
     @cached_property
     def runs(self) -> list[RunLine]:
-        """A record for each run."""
         return self._lines("runs", RunLine)
 
     @cached_property
     def benchmarks(self) -> list[Struct]:
-        """A record for each benchmark of each run."""
         return self._lines("benchmarks", BenchmarkLine)
 
     @cached_property
     def ranks(self) -> list[Struct]:
-        """A record for each rank of each benchmark."""
         return self._lines("ranks", RankLine)
 
     @cached_property
     def steps(self) -> list[StepLine]:
-        """A record for each step of each rank."""
         return self._lines("steps", StepLine)
 
     @cached_property
     def rates(self) -> list[RateLine]:
-        """A record for each rate that a program told."""
         return self._lines("rates", RateLine)
 
     @cached_property
     def samples(self) -> list[SampleHead]:
-        """A record for each sample of a device."""
         return self._lines("samples", SampleLine)
 
     @cached_property
     def host_samples(self) -> list[HostSampleHead]:
-        """A record for each sample of a host."""
         return self._lines("host_samples", HostSampleLine)
 
     @cached_property
     def events(self) -> list[EventLine]:
-        """A record for each thing that happened to a process."""
         return self._lines("events", EventLine)
 
     @cached_property
     def findings(self) -> list[FindingLine]:
-        """A record for each finding."""
         return self._lines("findings", FindingLine)
 
     def _lines(self, name: str, kind: type[Line]) -> list[Line]:

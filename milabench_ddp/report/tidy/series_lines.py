@@ -79,7 +79,6 @@ def exported(sample: type[msgspec.Struct]) -> list[Sensor]:
 
 
 def _sample_type(name: str, head: type[Head], sample: type[msgspec.Struct]) -> type[Head]:
-    """A line of samples: its head, and a column for each sensor."""
     columns: list[tuple[str, Any]] = []
     for sensor in exported(sample):
         kind: Any = sensor.kind

@@ -54,12 +54,10 @@ class CsvFile:
         return names in tables
 
     def write(self, rows: Sequence[Values]) -> None:
-        """Append lines."""
         for row in rows:
             self._writer.writerow(map(_csv_value, row))
 
     def close(self) -> None:
-        """Complete the file."""
         self._out.close()
 
 
@@ -95,11 +93,9 @@ class ParquetFile:
         return all(MEANING.encode() in (field.metadata or {}) for field in schema)
 
     def write(self, rows: Sequence[Values]) -> None:
-        """Append lines."""
         self._writer.write_table(arrow_table(self._schema, self._columns, rows))
 
     def close(self) -> None:
-        """Complete the file."""
         self._writer.close()
 
 
@@ -184,7 +180,6 @@ def write_tables(
 
 
 def _check(kind: str, paths: Mapping[str, Path]) -> None:
-    """Raise RunDirError if there is a file with content that milabench did not write."""
     for path in paths.values():
         has_content = path.is_file() and path.stat().st_size > 0
         if has_content and not FILE_KINDS[kind].is_ours(path):

@@ -27,7 +27,6 @@ class TidyTable(Struct, frozen=True, dict=True):
 
     @cached_property
     def columns(self) -> tuple[TidyColumn, ...]:
-        """Its columns, in order."""
         return columns_of(self.line)
 
     def rows(self, run: ReportedRun) -> Iterator[Values]:
@@ -36,7 +35,6 @@ class TidyTable(Struct, frozen=True, dict=True):
 
     @cached_property
     def values_of(self) -> Callable[[object], Values]:
-        """The function that takes the values out of a line."""
         return attrgetter(*(column.name for column in self.columns))
 
 

@@ -40,7 +40,7 @@ def test_each_named_test_exists(path: str) -> None:
 
 
 def test_each_named_fault_of_the_soak_exists() -> None:
-    text = (ROOT / "perf" / "soak_faults.py").read_text()
-    text += (ROOT / "perf" / "soak_scenes.py").read_text()
+    text = (ROOT / "tests" / "soak" / "faults.py").read_text()
+    text += (ROOT / "tests" / "soak" / "scenes.py").read_text()
     for name in _SOAK.findall(TEXT):
         assert f'"{name}":' in text, name

@@ -1,15 +1,11 @@
 """Strategies: texts with faults in them, and values that are often forgotten."""
 
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from random import Random
 
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "perf"))
-
-from mutations import SPOILS
+from tests.fuzz.mutations import SPOILS
 
 SHELL = (
     "$(touch {canary})", "`touch {canary}`", ";touch {canary};", "\ntouch {canary}\n",

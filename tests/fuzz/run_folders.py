@@ -1,17 +1,14 @@
-"""Run folders with broken files: the attacks of ``perf/broken_runs.py``."""
+"""Run folders with broken files: the attacks of ``tests/fuzz/broken_runs.py``."""
 
 import atexit
 import shutil
-import sys
 import tempfile
 from functools import cache
 from pathlib import Path
 
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "perf"))
-
-from broken_runs import Attacker
+from tests.fuzz.broken_runs import Attacker
 
 seeds = st.integers(0, 2**32)
 

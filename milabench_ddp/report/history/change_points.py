@@ -15,8 +15,8 @@ first n runs of one of the S series is made at the level
 
 n - 1 splits and one line are tried with each n. The union bound holds whatever the dependence. A
 change also needs so many runs that are so far off that they cannot all be outliers. ``noise`` says
-what a deviation is; ``perf/planted_history.py`` shows how often there is an alarm, and when a
-change is found.
+what a deviation is; ``tests/studies/planted_history.py`` shows how often there is an alarm, and
+when a change is found.
 """
 
 import math

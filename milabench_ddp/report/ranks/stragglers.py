@@ -29,14 +29,14 @@ part,
   (1.4826 times the median absolute one), from the reference, of those of the faster ranks up to the
   next after the reference: so half of all ranks may be slow.
 
-``perf/straggler_rates.py`` shows how often this names a slow rank, and how often one that is not.
-With 8 to 15 steps, in 8 blocks, the k slow ranks of n, three or more, must also be the slowest in
-each block: of ranks that are alike, some k are so with a probability of ``comb(n, k) ** (1 -
-blocks)``, which must be at most 1 %; blocks that are like their neighbours count as fewer. Where
-steps are correlated by up to 0.7, at most 1 % of jobs without a slow rank name one. The same holds
-for ranks that are slow in one half of the steps of each launch, which takes 8 blocks: 48 steps in
-all. If the programs tell only means and deviations over all steps, a straggler is one of three
-ranks or more whose excess is also 3 deviations of its own steps.
+``tests/studies/straggler_rates.py`` shows how often this names a slow rank, and how often one that
+is not. With 8 to 15 steps, in 8 blocks, the k slow ranks of n, three or more, must also be the
+slowest in each block: of ranks that are alike, some k are so with a probability of ``comb(n, k) **
+(1 - blocks)``, which must be at most 1 %; blocks that are like their neighbours count as fewer.
+Where steps are correlated by up to 0.7, at most 1 % of jobs without a slow rank name one. The same
+holds for ranks that are slow in one half of the steps of each launch, which takes 8 blocks: 48
+steps in all. If the programs tell only means and deviations over all steps, a straggler is one of
+three ranks or more whose excess is also 3 deviations of its own steps.
 """
 
 import math

@@ -11,7 +11,7 @@ in tests of the mean", Journal of Climate 8, 1995).
 
 An estimate of phi from k values is too small by about (1 + 3 phi)/k (M. G. Kendall, "Note on bias
 in the estimation of autocorrelation", Biometrika 41, 1954), and is uncertain: its standard error is
-added. ``perf/planted_series.py`` shows how often the intervals then hold the true mean.
+added. ``tests/studies/planted_series.py`` shows how often the intervals then hold the true mean.
 """
 
 import math

@@ -12,7 +12,8 @@ in the rest, and may be off as much as the intervals between readings differ.
 25 ms of each 100 ms on an A100 (Z. Yang, K. Adamek, W. Armour, "Part-time power measurements:
 nvidia-smi's lack of attention", SC24). Their mean is as unsure as they differ, the more where
 neighbours are alike (see ``batch_means``). Of a power that swings in time with the samples they see
-one place alone, and no error tells that; ``perf/planted_energy.py`` shows how often that happens.
+one place alone, and no error tells that; ``tests/studies/planted_energy.py`` shows how often that
+happens.
 """
 
 import math

@@ -7,8 +7,9 @@ Mathematical Statistics 36, 1965; N. Starr, "The performance of a sequential pro
 fixed-width interval estimation of the mean", ibid. 37, 1966). So there are ``LEAST`` launches
 before the first look, and the interval must be narrower than asked by a margin, which shrinks with
 the launches. What is then printed is as wide as was asked, as in both papers: that it is narrower
-may be the chance that ended the launches. ``perf/planted_launches.py`` shows how often it holds the
-mean: in 93 % and more, also where launches have one of two speeds, which need the sixth launch.
+may be the chance that ended the launches. ``tests/studies/planted_launches.py`` shows how often it
+holds the mean: in 93 % and more, also where launches have one of two speeds, which need the sixth
+launch.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Series whose changes are known; ``perf/planted_history.py`` has the rates over many."""
+"""Series whose changes are known; ``tests/studies/planted_history.py`` has the rates over many."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
 """Checks steady states and intervals on made-up series of rates, whose answer is known.
 
-    python perf/planted_series.py [--series 200] [--steps 20 60 200] [KIND ...]
+    python -m tests.studies.planted_series [--series 200] [--steps 20 60 200] [KIND ...]
 
 Each kind is a way in which rates vary or move; noise is 1 % of the rate. The truth is the rate in
 the long run. A rate that falls to the end has two rows: the interval is meant for a rerun of the
@@ -27,18 +27,15 @@ fewest silent ones that show it hold the truth.
 
 import argparse
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
-from planted_kinds import KINDS, Floats, Kind
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from milabench_ddp.report.statistics.interval import Series, interval
 from milabench_ddp.report.statistics.steady import steady_state
 from milabench_ddp.table import Column, Table, text_lines
+from tests.studies.planted_kinds import KINDS, Floats, Kind
 
 COLUMNS = (
     Column("kind"),

@@ -1,11 +1,11 @@
-"""The made-up suites of ``perf/simulated_suites.py``: few and small."""
+"""The made-up suites of ``tests/studies/simulated_suites.py``: few and small."""
 
 import numpy as np
-import simulated_suites
-from simulated_launches import SETTINGS, Setting
 
 from milabench_ddp.report.comparison.ratios import Pair
 from milabench_ddp.report.comparison.verdicts import RatioVerdict
+from tests.studies import simulated_suites
+from tests.studies.simulated_launches import SETTINGS, Setting
 
 
 def quiet(draw: np.random.Generator, launches: int, count: int) -> np.ndarray:

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from planted_kinds import Draw
+
+from tests.studies.planted_kinds import Draw
 
 LAUNCHES = 0.01  # how much they differ
 

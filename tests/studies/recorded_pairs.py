@@ -1,6 +1,6 @@
 """Compares recorded runs between which nothing changed: each slower or faster is a false alarm.
 
-    python perf/recorded_pairs.py RUNS... [--launches 2] [--step 4]
+    python -m tests.studies.recorded_pairs RUNS... [--launches 2] [--step 4]
 
 The runs, in the order of their names, were made one after another on one machine. Each pair is made
 of runs that follow one another, and its sides take them in turn (before, after, after, before), so
@@ -14,7 +14,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from milabench_ddp.report.comparison.compare import comparison_of
 from milabench_ddp.report.comparison.model import Comparison
 from milabench_ddp.report.comparison.sides import Side

@@ -1,6 +1,6 @@
 """Breaks good runs in every way, and shows every face of what is left.
 
-    python perf/broken_runs.py [COUNT] [--seed N] [--processes N]
+    python -m tests.fuzz.broken_runs [COUNT] [--seed N] [--processes N]
 
 Each of COUNT (10,000) attacks copies a good run and breaks one to three of its files: bytes are
 flipped, lines are cut, doubled or swapped, files are emptied, gone, of another encoding, or
@@ -22,22 +22,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
-from mutations import Broken, Draw, break_run
+from milabench_ddp.cli import main as milabench
+from milabench_ddp.codec import read_record, write_record
+from milabench_ddp.events import Outcome
+from milabench_ddp.report.formats import FORMATS
+from milabench_ddp.report.tables import REPORT_TABLES, TABLES
+from milabench_ddp.results.rates import RateCounts
+from milabench_ddp.results.state import BenchmarkState, LaunchState, ProcessState
+from tests.fuzz.mutations import Broken, Draw, break_run
+from tests.support import result_files as lines
+from tests.support.bounded import WALL_SECONDS, bounded
+from tests.support.described_runs import measured
 
-REPOSITORY = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(REPOSITORY))
-
-from milabench_ddp.cli import main as milabench  # noqa: E402
-from milabench_ddp.codec import read_record, write_record  # noqa: E402
-from milabench_ddp.events import Outcome  # noqa: E402
-from milabench_ddp.report.formats import FORMATS  # noqa: E402
-from milabench_ddp.report.tables import REPORT_TABLES, TABLES  # noqa: E402
-from milabench_ddp.results.rates import RateCounts  # noqa: E402
-from milabench_ddp.results.state import BenchmarkState, LaunchState, ProcessState  # noqa: E402
-from tests.support import result_files as lines  # noqa: E402
-from tests.support.bounded import WALL_SECONDS, bounded  # noqa: E402
-from tests.support.described_runs import measured  # noqa: E402
-
+REPOSITORY = Path(__file__).resolve().parents[2]
 SWEEPS = ("latency", "throughput", "efficiency", "memory", "mfu")
 
 

@@ -1,6 +1,6 @@
 """Checks the 95 % intervals over launches, and ``run --until``, on launches whose truth is known.
 
-    python perf/planted_launches.py [--series 2000] [--tries 4000]
+    python -m tests.studies.planted_launches [--series 2000] [--tries 4000]
 
 The first table has launches of steps whose noise is 1 %, alike from step to step (AR(1)); launches
 differ by 2 %. "over launches" is the share of intervals that hold the mean rate of all launches,
@@ -17,19 +17,16 @@ launches or more that is narrow enough were printed. ``!`` marks what is held in
 
 import argparse
 import math
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
-from planted_kinds import Draw, Floats, noise
-from planted_series import steady_series
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from milabench_ddp.report.statistics.batch_means import t_quantile
 from milabench_ddp.report.statistics.interval import WITHIN, interval
 from milabench_ddp.report.statistics.stopping import is_narrow
 from milabench_ddp.table import Column, Table, text_lines
+from tests.studies.planted_kinds import Draw, Floats, noise
+from tests.studies.planted_series import steady_series
 
 APART = 0.02  # the standard deviation of launches, as a fraction of their mean
 NOMINAL = 0.93

@@ -1,8 +1,8 @@
-"""Some of the attacks of ``perf/broken_runs.py``, which makes 10,000 of them."""
+"""Some of the attacks of ``tests/fuzz/broken_runs.py``, which makes 10,000 of them."""
 
 from pathlib import Path
 
-from broken_runs import Attacker
+from tests.fuzz.broken_runs import Attacker
 
 
 def test_no_broken_run_makes_a_report_fail(tmp_path: Path) -> None:

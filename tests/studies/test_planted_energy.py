@@ -1,7 +1,8 @@
 """The energy of made-up courses of power, through the stub of NVML and the real pynvml."""
 
 import pytest
-from planted_energy import Course, measure, stub_of_nvml
+
+from tests.studies.planted_energy import Course, measure, stub_of_nvml
 
 
 def test_the_truth_is_within_the_error_in_95_of_100() -> None:

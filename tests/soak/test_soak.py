@@ -1,4 +1,4 @@
-"""Some scenes of ``perf/soak.py``, which plays them for hours; its laws are shown to bite."""
+"""Some scenes of ``tests/soak``, which plays them for hours; its laws are shown to bite."""
 
 import json
 import signal
@@ -8,10 +8,9 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from soak_faults import FAULTS, Fault
-from soak_scene import Scene
 
-PERF = Path(__file__).resolve().parents[2] / "perf"
+from tests.soak.faults import FAULTS, Fault
+from tests.soak.scene import REPOSITORY, Scene
 
 
 def scene(folder: Path, *names: str) -> Scene:
@@ -24,15 +23,9 @@ def test_a_scene(name: str) -> None:
     """In a process of its own, as the soak plays it: it becomes the parent of all orphans."""
     words = [
         sys.executable,
-        str(PERF / "soak.py"),
-        "--scene",
-        name,
-        "--one",
-        "3",
-        "--programs",
-        "2",
+        *("-m", "tests.soak", "--scene", name, "--one", "3", "--programs", "2"),
     ]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=REPOSITORY)
     found = json.loads(done.stdout)
     assert found["faults"] == []
     assert found["laws"]["no process is left"] >= 1
@@ -42,7 +35,7 @@ def test_a_scene(name: str) -> None:
 def test_a_process_a_file_and_a_pipe_that_are_left_are_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("soak_scene.PATIENCE", 0.0)
+    monkeypatch.setattr("tests.soak.scene.PATIENCE", 0.0)
     it = scene(tmp_path, "good")
     it.check_clean()
     assert not [fault for fault in it.faults if "file" in fault or "pipe" in fault]

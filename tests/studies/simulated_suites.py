@@ -1,6 +1,7 @@
 """Compares made-up suites whose truth is known: false alarms, what is found, what intervals hold.
 
-    python perf/simulated_suites.py [--suites 1000] [--benchmarks 30] [--coverage] [SETTING ...]
+    python -m tests.studies.simulated_suites [--suites 1000] [--benchmarks 30]
+        [--coverage] [SETTING ...]
 
 Rates go the way of real ones, from the observations of each launch on: steady state, mean rate of
 the launch, ratio, verdict. The 200 steps of a launch differ by 1 % and are like their neighbours
@@ -22,24 +23,21 @@ launches ("within"), and does not hold that of others ("held").
 
 import argparse
 import math
-import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 from msgspec.structs import replace
-from planted_kinds import Draw, noise
-from simulated_launches import LAUNCHES, SETTINGS, Setting
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from milabench_ddp.report.comparison.ratios import Pair, Ratio, ratios
 from milabench_ddp.report.comparison.verdicts import RatioVerdict, judge
 from milabench_ddp.report.statistics.interval import Launches, Series
 from milabench_ddp.report.statistics.steady import steady_state
 from milabench_ddp.table import Column, Table, text_lines
+from tests.studies.planted_kinds import Draw, noise
+from tests.studies.simulated_launches import LAUNCHES, SETTINGS, Setting
 
 CORRELATIONS = (0.0, 0.5, 0.9)
 SLOWER = 0.97

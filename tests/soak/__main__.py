@@ -1,9 +1,9 @@
 """Runs suites of faulty programs for hours, and checks that reports are true and nothing is left.
 
-    python perf/soak.py [--minutes 30] [--seeds 20] [--at-once 2] [--scene NAME]
+    python -m tests.soak [--minutes 30] [--seeds 20] [--at-once 2] [--scene NAME]
 
-A scene is a suite of a few seconds, whose programs fail in known ways (``soak_faults.py``), and an
-event (``soak_scenes.py``): a signal at any moment, a full disk, a killed agent of a node. The true
+A scene is a suite of a few seconds, whose programs fail in known ways (``faults.py``), and an
+event (``scenes.py``): a signal at any moment, a full disk, a killed agent of a node. The true
 outcome, reason and rate of each program are known. Then benchmarks that ended well must be
 unchanged, and ``--resume`` must run those that were cut off. At the end of each scene no process,
 temporary file, pipe or shared memory may be left; descriptors and memory must not grow with the
@@ -24,9 +24,9 @@ from pathlib import Path
 from random import Random
 from statistics import median
 
-import soak_scene
-from soak_scene import Scene, adopt_orphans
-from soak_scenes import SCENES
+from tests.soak import scene as soak_scene
+from tests.soak.scene import Scene, adopt_orphans
+from tests.soak.scenes import SCENES
 
 
 def play(name: str, seed: int, folder: Path) -> Scene:
@@ -82,9 +82,11 @@ def _play_all(names: list[str], args: argparse.Namespace) -> int:
     while running or time.monotonic() < end:
         while len(running) < args.at_once and time.monotonic() < end:
             name, seed = next(schedule)
-            command = [sys.executable, __file__, "--scene", name, "--one", str(seed)]
+            command = [sys.executable, "-m", "tests.soak", "--scene", name, "--one", str(seed)]
             command += ["--programs", str(args.programs)]
-            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+            process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, text=True, cwd=soak_scene.REPOSITORY
+            )
             running[process] = name, seed
         time.sleep(0.1)
         for process in [each for each in running if each.poll() is not None]:

@@ -1,6 +1,7 @@
 """Measures what is told of waits in tensor parallel modes and in pipelines, where it is known.
 
-    python perf/planted_bubbles.py [--modes tp tp-fsdp pdp pipeline] [--trials 5] [--clean 5]
+    python -m tests.studies.planted_bubbles [--modes tp tp-fsdp pdp pipeline] [--trials 5]
+        [--clean 5]
 
 Four ranks on this machine's CPU train a small GPT, one launch of torchrun for each mode. As in
 ``planted_stragglers.py``, time is moved by hand: a message between stages takes the clock of its
@@ -22,17 +23,6 @@ from typing import Any
 import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as collectives
-from planted_stragglers import (
-    NOISE,
-    PHASES,
-    RANKS,
-    WARMUP,
-    SharedTime,
-    gathered,
-    judged,
-    off,
-    start_ranks,
-)
 from torch.distributed.fsdp._fully_shard._fsdp_param_group import FSDPParamGroup
 from torch.distributed.pipelining import schedules
 
@@ -45,6 +35,17 @@ from benchmarks.gpt import main as gpt
 from benchmarks.gpt.shapes import Shape
 from milabench_ddp.report.ranks.ledger import BUBBLE, launch_times
 from milabench_ddp.results.records import Record
+from tests.studies.planted_stragglers import (
+    NOISE,
+    PHASES,
+    RANKS,
+    WARMUP,
+    SharedTime,
+    gathered,
+    judged,
+    off,
+    start_ranks,
+)
 
 MODES = {  # their options, and the ranks that wait for each other in collectives
     "tp": ("", [[0, 1, 2, 3]]),
@@ -283,7 +284,7 @@ def main() -> None:
         return
     words = [f"--{name}={getattr(options, name)}" for name in ("trials", "clean", "steps")]
     for mode in options.modes:
-        start_ranks(__file__, mode, *words)
+        start_ranks("tests.studies.planted_bubbles", mode, *words)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Measures how often the report finds pauses that recur, and finds some where none do.
 
-    python perf/planted_jitter.py [--series 100] [--steps 60 200 1000 10000] [--ranks 4 64]
+    python -m tests.studies.planted_jitter [--series 100] [--steps 60 200 1000 10000] [--ranks 4 64]
 
 The own work of each rank is made up: 100 ms a step, with noise. First come pauses of 20 ms whose
 truth is known, staggered over the ranks. Columns: the share of the series whose answer is right as
@@ -11,7 +11,6 @@ them in which something was found. The last row of each is over all of them.
 """
 
 import argparse
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from milabench_ddp.report.ranks.jitter import Jitter, jitters
 from milabench_ddp.report.ranks.rank_launch import EXPOSED, RankLaunch
 from milabench_ddp.report.ranks.rank_summary import RankId

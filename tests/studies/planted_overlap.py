@@ -1,6 +1,6 @@
 """Plants delays of DDP's buckets on several ranks, and prints what is exposed and hidden then.
 
-    python perf/planted_overlap.py
+    python -m tests.studies.planted_overlap
 
 Four ranks train a small GPT under DDP, in one torchrun. Time is moved by hand: a gradient takes a
 millisecond, and the network, which sends a bucket when the last rank has it, two for each. So the
@@ -14,11 +14,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from itertools import repeat
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import torch
 import torch.distributed as dist
 
@@ -29,7 +27,7 @@ from benchmarks.common.metrics import Emitter
 from benchmarks.common.strategies import Strategy, data_parallel
 from benchmarks.common.timing import StepTimer
 from milabench_ddp.report.ranks.ledger import COMMUNICATION, WAITING, launch_times
-from perf.planted_stragglers import RANKS, SharedTime, gathered, off
+from tests.studies.planted_stragglers import RANKS, SharedTime, gathered, off
 from tests.support.ddp_network import Network
 from tests.support.strategies import batch, options, workload
 
@@ -164,7 +162,7 @@ def main() -> None:
         worker()
         return
     run = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    run += [f"--nproc-per-node={RANKS}", __file__, "--worker"]
+    run += [f"--nproc-per-node={RANKS}", "-m", "tests.studies.planted_overlap", "--worker"]
     subprocess.run(run, check=True)
 
 

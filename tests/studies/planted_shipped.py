@@ -1,6 +1,6 @@
 """Counts how often the report names a slow rank that was planted in the shipped ``gpt-ddp``.
 
-    python perf/planted_shipped.py [--trials 10] [--ms 45]
+    python -m tests.studies.planted_shipped [--trials 10] [--ms 45]
 
 Each trial runs ``milabench run config/ddp.yaml --device cpu --gpus 4 --select gpt-ddp`` twice: with
 one rank that sleeps so long before each backward pass, by a ``sitecustomize`` outside the program,
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from milabench_ddp.report.assemble import report_of
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 RANKS = 4
 PLANT = """
 import os, sys, time

@@ -1,6 +1,7 @@
 """Measures how far predictions are from the truth, and how often their intervals hold it.
 
-    python perf/planted_prediction.py [--times 500] [--launches 3] [--measured 1,2] [--only NAME]
+    python -m tests.studies.planted_prediction [--times 500] [--launches 3]
+        [--measured 1,2] [--only NAME]
 
 Trainings under DDP are simulated by events: own work with noise, buckets that are ready one after
 the other and reduced one after the other when the last rank has them, launches that differ. Their
@@ -11,15 +12,11 @@ trainings that were refused because the model did not predict their largest poin
 """
 
 import argparse
-import sys
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 
-from msgspec.structs import replace
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
+from msgspec.structs import replace
 
 from milabench_ddp.report.prediction.predict import FARTHEST, predicted
 from tests.support.planted_scaling import Planted, alike, heavy, lognormal, ring, spikes, tree

@@ -1,7 +1,8 @@
 """How often intervals over launches hold the mean, on made-up launches."""
 
 import pytest
-from planted_launches import coverage, until
+
+from tests.studies.planted_launches import coverage, until
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.9])

@@ -1,6 +1,8 @@
 """Measures on a network of known rates: is a slow link named, its rate found, a step predicted?
 
-    python perf/shaped_links.py [--rates 50 200] [--nodes 4] [--repeat 2]      # as root, with Slurm
+    python -m tests.studies.shaped_links [--rates 50 200] [--nodes 4] [--repeat 2]
+
+As root, with Slurm.
 
 The virtual Slurm cluster of the tests gives each node a network of its own. First the cable of one
 node is set to a rate, in Mbit/s: ``pairs`` has to name the links of this node and no other, and
@@ -17,7 +19,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from milabench_ddp.report.assemble import report_of
 from tests.slurm.conftest import closing_sweeps, missing
 from tests.slurm.live import REPOSITORY, LiveCluster

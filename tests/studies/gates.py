@@ -1,6 +1,6 @@
 """Runs nothing but the check of the gradients, for every benchmark that has one and for many seeds.
 
-    python perf/gates.py [--seeds 5] [--ranks 4] [--preset small] [--select 'gpt-*'] \\
+    python -m tests.studies.gates [--seeds 5] [--ranks 4] [--preset small] [--select 'gpt-*'] \\
         [config/everything.yaml config/strategies.yaml]
 
 On CPU slots. Several benchmarks share one process group, so that imports and rendezvous are paid
@@ -10,7 +10,7 @@ on so many slots is named.
 
 Where ``--precision``, and other options, are added after ``--``, each benchmark gets them as well:
 
-    python perf/gates.py --select 'gpt-*' -- --precision bf16
+    python -m tests.studies.gates --select 'gpt-*' -- --precision bf16
 """
 
 import argparse
@@ -28,8 +28,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+ROOT = Path(__file__).resolve().parents[2]
 TOGETHER = 6  # benchmarks in one process group: their meshes leave threads that never rest
 SUITES = ("config/everything.yaml", "config/strategies.yaml")
 
@@ -143,9 +142,10 @@ def passed(found: list[Case], ranks: int, seeds: int) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cases.json"
         path.write_text(json.dumps(found))
-        command = [sys.executable, *(launcher if ranks else []), __file__]
+        command = [sys.executable, *(launcher if ranks else []), "-m", "tests.studies.gates"]
         command += ["--cases", str(path), "--seeds", str(seeds)]
-        return subprocess.run(command, env=os.environ | quiet, check=False).returncode == 0
+        done = subprocess.run(command, env=os.environ | quiet, check=False, cwd=ROOT)
+        return done.returncode == 0
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Checks the energy of made-up courses of power, whose integral is known, by simulated sensors.
 
-    python perf/planted_energy.py [--runs 1000] [--seed 0]
+    python -m tests.studies.planted_energy [--runs 1000] [--seed 0]
 
 The sensors are those of the tests' stub of NVML, behind the real pynvml: an energy counter that
 moves every 100 ms, and a power that is the mean over a second, or over 25 ms of each 100 ms (an
@@ -19,7 +19,6 @@ import argparse
 import os
 import random
 import statistics
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,7 +28,6 @@ from unittest.mock import patch
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from milabench_ddp.machine.backends import nvml_sensors
 from milabench_ddp.machine.backends.backend import Reading
 from milabench_ddp.machine.backends.nvidia import NvidiaBackend

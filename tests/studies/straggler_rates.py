@@ -1,6 +1,6 @@
 """Measures how often the report names a slow rank that was planted, and how often one that was not.
 
-    python perf/straggler_rates.py [SERIES]
+    python -m tests.studies.straggler_rates [SERIES]
 
 Makes SERIES (200) made-up launches of each kind: 2, 4 and 8 ranks train for 100 steps, and their
 own work varies as the kind says (under load by 2 % from step to step). Prints the launches without

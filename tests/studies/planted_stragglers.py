@@ -1,6 +1,7 @@
 """Measures how often the report names a rank that was slowed on purpose, and the right phase.
 
-    python perf/planted_stragglers.py [--modes ddp fsdp] [--trials 20] [--clean 50] [--real]
+    python -m tests.studies.planted_stragglers [--modes ddp fsdp] [--trials 20] [--clean 50]
+        [--real]
 
 Four ranks on this machine's CPU train a small GPT under DDP or FSDP, one launch of torchrun for
 each mode. Time is moved by hand: each phase takes a rank a given time, which varies by 5 % from
@@ -25,7 +26,6 @@ from functools import partial, partialmethod
 from pathlib import Path
 from statistics import fmean
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import torch
 import torch.distributed as dist
 from torch.distributed.fsdp._fully_shard._fsdp_param_group import FSDPParamGroup
@@ -272,7 +272,7 @@ def worker(options: argparse.Namespace, mode: str) -> None:
 def start_ranks(program: str, mode: str, *options: str) -> None:
     """Run the trials of a mode: the program as a worker on each rank, under torchrun."""
     run = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    run += [f"--nproc-per-node={RANKS}", program, *options, "--worker", "--modes", mode]
+    run += [f"--nproc-per-node={RANKS}", "-m", program, *options, "--worker", "--modes", mode]
     subprocess.run(run, check=True)
 
 
@@ -293,7 +293,7 @@ def main() -> None:
     words = [f"--{name}={getattr(options, name)}" for name in ("trials", "clean", "steps")]
     words += ["--real"] * options.real
     for mode in options.modes:
-        start_ranks(__file__, mode, *words)
+        start_ranks("tests.studies.planted_stragglers", mode, *words)
 
 
 if __name__ == "__main__":

@@ -15,15 +15,13 @@ from pathlib import Path
 from random import Random
 
 import psutil
-from soak_faults import FAULTS, TORCHRUNS, Fault
 
-REPOSITORY = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(REPOSITORY))
+from milabench_ddp.results.read_run import read_run
+from milabench_ddp.results.read_state import require_state
+from milabench_ddp.results.run_dir import RunDir
+from tests.soak.faults import FAULTS, TORCHRUNS, Fault
 
-from milabench_ddp.results.read_run import read_run  # noqa: E402
-from milabench_ddp.results.read_state import require_state  # noqa: E402
-from milabench_ddp.results.run_dir import RunDir  # noqa: E402
-
+REPOSITORY = Path(__file__).resolve().parents[2]
 PATIENCE = 600.0  # seconds; only bounds a wait that would not end
 _PR_SET_CHILD_SUBREAPER = 36
 most_programs = 6  # of a scene, that are faulty

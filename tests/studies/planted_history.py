@@ -1,6 +1,6 @@
 """Measures how often ``history`` names a GPU that got slower, and how often one that did not.
 
-    python perf/planted_history.py [SERIES]
+    python -m tests.studies.planted_history [SERIES]
 
 Makes SERIES (100) made-up histories of each kind: 40 runs of 64 GPUs that differ by 3 % for good
 and share a daily wave of 2 %. Looks after each run, as one would, and prints
@@ -13,13 +13,9 @@ and share a daily wave of 2 %. Looks after each run, as one would, and prints
 """
 
 import argparse
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from milabench_ddp.report.history.change_points import changes_of
 from milabench_ddp.report.history.history import ALPHA, BACK, THRESHOLD, changes_in

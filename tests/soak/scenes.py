@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from soak_faults import GOOD, Fault
-from soak_scene import Scene, cast
+from tests.soak.faults import GOOD, Fault
+from tests.soak.scene import Scene, cast
 
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 ENDING = (signal.SIGKILL, signal.SIGQUIT, signal.SIGUSR1, signal.SIGALRM, signal.SIGXCPU)

@@ -68,7 +68,7 @@ def table_markdown(table: Table) -> str:
 
 def sweep_markdown(sweep: Sweep) -> str:
     """A sweep: the metric, the blocks, and what was skipped."""
-    lines = [f"### {marked(sweep.metric)}", "", marked(sweep.meaning), *_sweep(sweep)]
+    lines = [f"### {marked(sweep.metric)}", "", marked(sweep.meaning), "", *_sweep(sweep)]
     for sentence in skipped_sentences(sweep.skipped):
         lines += ["", marked(f"skipped: {sentence}")]
     return "\n".join(lines) + "\n"
@@ -155,6 +155,8 @@ def _bullet(finding: Finding) -> str:
 def _output(failure: Failure) -> Iterator[str]:
     if failure.lines:
         yield from code_block(failure.lines[-LINES:])
+    if failure.lines and failure.whole:
+        yield ""
     if failure.whole:
         yield marked(f"all of it: {failure.whole}")
     elif not failure.lines:
@@ -169,8 +171,9 @@ def _the_same(others: Sequence[Failure]) -> Iterator[str]:
 
 def _sweep(sweep: Sweep) -> Iterator[str]:
     numbers: dict[str, int] = {}
-    for title in sweep.blocks:
-        yield ""
+    for place, title in enumerate(sweep.blocks):
+        if place:
+            yield ""
         if title:
             yield f"**{marked(title)}**"
             yield ""

@@ -9,7 +9,8 @@ import milabench_ddp
 PACKAGE = Path(milabench_ddp.__file__).parent
 COUNT = """
 import os, subprocess
-import milabench_ddp.numerics
+from milabench_ddp.numerics import np
+np.zeros(1)
 child = subprocess.run(["sh", "-c", "echo ${OPENBLAS_NUM_THREADS-none}"], stdout=subprocess.PIPE)
 print(len(os.listdir("/proc/self/task")), child.stdout.decode().strip())
 print("OPENBLAS_NUM_THREADS" in os.environ)
@@ -46,3 +47,8 @@ def test_all_that_loads_numpy_loads_it_there():
                     assert all(name.name != "numpy" for name in names), path
                 case ast.ImportFrom(module=str(module)):
                     assert module.partition(".")[0] != "numpy", path
+
+
+def test_numpy_is_loaded_at_its_first_use():
+    found = "import sys; from milabench_ddp.numerics import np; print('numpy' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", found], text=True).strip() == "False"

@@ -9,11 +9,12 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Struct
 
 from ..codec import about
+from ..numerics import Floats, np
 from ..results.columns import Column
 from ..results.defects import DefectKind
 from ..results.records import Payload, Record, is_finite, is_number
@@ -21,9 +22,6 @@ from ..samples import DeviceSample
 from .monitored import samples_in_use
 from .process import has_nan_loss
 from .statistics.values import NAN, percentile, total
-
-if TYPE_CHECKING:
-    from .statistics.values import Floats
 
 UNFIT = (
     DefectKind.NOT_OBJECT,
@@ -106,8 +104,6 @@ def ngpu(config: Payload) -> int:
 
 def statistics_of(values: Iterable[object]) -> MilabenchStatistics:
     """milabench's statistics; of 5 or more values, the smallest and the largest are dropped."""
-    from ..numerics import np
-
     if isinstance(values, array):
         numbers = np.sort(np.asarray(values, float))
     else:
@@ -137,7 +133,7 @@ def statistics_of(values: Iterable[object]) -> MilabenchStatistics:
     )
 
 
-def _sum(numbers: "Floats") -> float:
+def _sum(numbers: Floats) -> float:
     try:
         return total(numbers)
     except (OverflowError, ValueError):  # too large, or infinities of both signs
@@ -146,8 +142,6 @@ def _sum(numbers: "Floats") -> float:
 
 def _all(told: Sequence[Column]) -> Iterable[object]:
     """The numbers of several files; as an array, unless a file holds others than finite ones."""
-    from ..numerics import np
-
     whole = array("d")
     for numbers in told:
         found = numbers.values()

@@ -10,12 +10,13 @@ communication, which all ranks reach together, or of their steps where no rank t
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
 from ..errors import RunDirError, SelectionError
 from ..files import whole_file
+from ..numerics import Floats, np
 from ..results.rank import MOST, Rank
 from ..results.records import Record
 from ..samples import DeviceSample, sensors_of
@@ -26,9 +27,6 @@ from .process import ProcessResult
 from .ranks.rank_launch import EXPOSED
 from .replaceable import check_replaceable
 from .statistics.alignment import align
-
-if TYPE_CHECKING:
-    from .statistics.values import Floats
 
 Event = Mapping[str, Any]  # of the format
 
@@ -41,8 +39,8 @@ class Track(Struct, frozen=True):
 
     rank: int
     node: str
-    begins: "Floats"  # of each step, shape (n,)
-    parts: "Mapping[str, Floats]"  # the duration of each part in each step, in the order of a step
+    begins: Floats  # of each step, shape (n,)
+    parts: Mapping[str, Floats]  # the duration of each part in each step, in the order of a step
     spread: float  # how far the moments that were aligned are apart still, in ms
 
     @property
@@ -92,8 +90,6 @@ def write_timeline(
 
 def tracks_of(record: Record) -> list[Track]:
     """The tracks of a process: those of its ranks that timed their steps."""
-    from ..numerics import np
-
     tracks: list[Track] = []
     reference = None
     for rank, told in sorted(_timed(record).items()):
@@ -153,8 +149,6 @@ def _events(
 
 def _steps(track: Track, pid: int, shift: float) -> Iterator[Event]:
     """The steps of a rank, with their parts inside; in whole ns, so that they nest exactly."""
-    from ..numerics import np
-
     at = {"ph": "X", "pid": pid, "tid": _tid(pid, track)}
     begins = np.rint((track.begins + shift) * 1e6).tolist()
     laps = np.cumsum([*track.parts.values()], axis=0)  # the ends of the parts in each step

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from ..numerics import np
 from ..results.columns import Metric
 from .process import Processes, ProcessResult
 from .statistics.values import deviation, total
@@ -60,8 +61,6 @@ def _in_steady_state(process: ProcessResult, name: str, told: Metric) -> float:
     if len(told.numbers) == 1:
         value = told.numbers[0]
         return value if power is None else value * process.steady_over_all**power
-    from ..numerics import np
-
     observed = process.observed
     # several ranks may have told rates, which are one series of their sums
     rates_each = process.record.told.usable / max(observed, 1)

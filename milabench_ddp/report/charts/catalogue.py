@@ -29,7 +29,7 @@ from .sweeps import heat_maps, sweep_charts
 from .theme import AREAS, SERIES
 
 if TYPE_CHECKING:
-    from ..statistics.values import Floats
+    from ...numerics import Floats
 
 COMMUNICATION_AXES = {"bus_gb_s": "bus bandwidth, GB/s", "time_us": "time, us"}  # by the column
 # The areas of the items of a ledger, by the titles of their columns

@@ -13,7 +13,7 @@ from ..process import counted
 from .finder import in_some_of
 
 if TYPE_CHECKING:
-    from ..statistics.values import Floats
+    from ...numerics import Floats
 
 FEWEST = 30  # losses: fewer of them are noise
 ABOVE = 0.95  # of the pairs of an early and a late loss: the late one is higher

@@ -11,7 +11,7 @@ from ..ranks.ledger import LaunchTimes, launch_times
 from ..statistics.batch_means import mean_error
 
 if TYPE_CHECKING:
-    from ..statistics.values import Floats
+    from ...numerics import Floats
 
 
 def launches_of(row: Row) -> list[LaunchTimes]:

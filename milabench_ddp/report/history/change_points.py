@@ -22,17 +22,13 @@ when a change is found.
 import math
 from collections.abc import Iterator
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ...numerics import Floats, Marks, np
 from ..statistics.student import quantile, tail
 from .noise import FEWEST, Family, without_lone_runs
 from .splits import energies, places, without_line, without_step
-
-if TYPE_CHECKING:
-    from ..statistics.values import Floats, Marks
-
 
 FOR_ALL = 0.8  # the part of the level at which all runs after a change tell it
 
@@ -103,10 +99,8 @@ class Changes(Struct, frozen=True):
         return quantile(0.025, max(self.freedom, 1.0)) * math.sqrt(variance)
 
 
-def changes_of(values: "Floats", family: Family) -> Changes:
+def changes_of(values: Floats, family: Family) -> Changes:
     """The changes and drifts of a series of logarithms of rates, in the order of time."""
-    from ...numerics import np
-
     calm = without_lone_runs(values)
     segments = tuple(_segments(calm, 0, family))
     fits = [np.linspace(each.begins, each.ends, each.end - each.first) for each in segments]
@@ -117,7 +111,7 @@ def changes_of(values: "Floats", family: Family) -> Changes:
     return Changes(segments, variance * inflation, freedom)
 
 
-def _segments(values: "Floats", first: int, family: Family) -> Iterator[Segment]:
+def _segments(values: Floats, first: int, family: Family) -> Iterator[Segment]:
     """The segments of values of which the first is that of run ``first``."""
     split = 0
     if len(values) >= FEWEST:
@@ -135,14 +129,12 @@ def _segments(values: "Floats", first: int, family: Family) -> Iterator[Segment]
         yield Segment(first, first + len(values), level, level)
 
 
-def _level(runs: "Floats", family: Family) -> "Floats":
+def _level(runs: Floats, family: Family) -> Floats:
     return family.alpha / (family.count * runs**2 * (runs - 1))
 
 
-def _are_sure(ts: "Floats", freedom: "Floats", levels: "Floats") -> "Marks":
+def _are_sure(ts: Floats, freedom: Floats, levels: Floats) -> Marks:
     """Which t, or one farther from 0, has at most the probability of its level."""
-    from ...numerics import np
-
     found = []
     for t, free, level in zip(ts.tolist(), freedom.tolist(), levels.tolist(), strict=True):
         # the tails of a normal distribution are smaller, and soon known
@@ -150,9 +142,7 @@ def _are_sure(ts: "Floats", freedom: "Floats", levels: "Floats") -> "Marks":
     return np.array(found)
 
 
-def _drifts(values: "Floats", split: int, family: Family) -> bool:
-    from ...numerics import np
-
+def _drifts(values: Floats, split: int, family: Family) -> bool:
     line, step = without_line(values), without_step(values, split)
     if float(line @ line) > float(step @ step):
         return False
@@ -163,7 +153,7 @@ def _drifts(values: "Floats", split: int, family: Family) -> bool:
     return bool(_are_sure(t, freedom, _level(count, family))[0])
 
 
-def _split(values: "Floats", apart: "Floats", family: Family) -> int:
+def _split(values: Floats, apart: Floats, family: Family) -> int:
     """The split that is farthest apart of those that are sure; 0 without any.
 
     Args:
@@ -171,8 +161,6 @@ def _split(values: "Floats", apart: "Floats", family: Family) -> int:
         apart: the ``energies`` of its splits.
         family: what it is judged by.
     """
-    from ...numerics import np
-
     ends = np.arange(FEWEST, len(values) + 1)
     splits = apart[:, ends].argmax(axis=0)
     sums = np.cumsum([0.0, *values])
@@ -192,15 +180,13 @@ def _split(values: "Floats", apart: "Floats", family: Family) -> int:
     return 0
 
 
-def _is_no_chance(values: "Floats", split: int, deviation: float, family: Family) -> bool:
+def _is_no_chance(values: Floats, split: int, deviation: float, family: Family) -> bool:
     """Whether the runs on the shorter side of a split cannot all be outliers of the other side.
 
     That j of m runs are as far off as the j-th of them has at most the chance C(m, j) q^j, where q
     is the share of all runs of the family that are so far off. Any j may tell it: most of the level
     is for all of them, the rest for fewer.
     """
-    from ...numerics import np
-
     shorter, longer = sorted((values[:split], values[split:]), key=len)
     way = np.sign(shorter.mean() - longer.mean())
     farthest = np.sort((shorter - longer.mean()) * way)[::-1] / deviation

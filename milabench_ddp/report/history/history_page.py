@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from ...numerics import np
 from ...table import Table
 from ..charts.catalogue import over_time
 from ..charts.chart import Chart
@@ -57,8 +58,6 @@ def _charts(history: History) -> Iterator[Chart]:
 
 
 def _chart(track: Track, history: History) -> Chart:
-    from ...numerics import np
-
     runs = np.array(track.runs, float) + 1
     if track.device is None:
         name, values = track.benchmark, history.rates(track)

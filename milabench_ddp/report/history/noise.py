@@ -15,15 +15,12 @@ Tests at very small levels are far in the tails, so noise must not be taken for 
 import math
 from collections.abc import Sequence
 from statistics import median
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ...numerics import Floats, np
 from ..statistics.values import COARSE, FAR, MAD_TO_STD
 from .splits import energies, without_line, without_step
-
-if TYPE_CHECKING:
-    from ..statistics.values import Floats
 
 FEWEST = 6  # runs; of fewer, nothing is told
 NEAR = 2  # neighbours of a run on each side
@@ -47,11 +44,11 @@ class Family(Struct, frozen=True):
     variance: float  # the median
     prior: float  # degrees of freedom that the variance of the family is worth for one series
     correlation: float | None  # of neighbouring runs; None: too few series tell it
-    outliers: "Floats"  # how far each run is from its neighbours, in deviations; ascending
+    outliers: Floats  # how far each run is from its neighbours, in deviations; ascending
 
     def moderated(
-        self, rests: "Floats", counts: "Floats", fitted: int = LEVELS
-    ) -> "tuple[Floats, Floats, Floats]":
+        self, rests: Floats, counts: Floats, fitted: int = LEVELS
+    ) -> tuple[Floats, Floats, Floats]:
         """The noise of the runs of a series, by what fits to its first ones leave of them.
 
         Args:
@@ -63,8 +60,6 @@ class Family(Struct, frozen=True):
             the variance of a run; by how much that of a mean is larger than if runs were
             independent; and the degrees of freedom of this variance. Shape (fits,) each.
         """
-        from ...numerics import np
-
         freedom = np.maximum(counts - fitted, 1.0)
         own = np.maximum((rests**2).sum(axis=1) / freedom, ROUNDING**2)
         bias = FITTED if self.correlation is not None else fitted + PLACE
@@ -74,24 +69,20 @@ class Family(Struct, frozen=True):
         whole = (self.prior * self.variance + worth * own) / (self.prior + worth)
         return np.maximum(whole, own), inflation, self.prior + worth
 
-    def share_beyond(self, deviations: "Floats") -> "Floats":
+    def share_beyond(self, deviations: Floats) -> Floats:
         """The share of runs that are so many deviations off, with one more than were seen."""
-        from ...numerics import np
-
         count = len(self.outliers)
         found: Floats = (1 + count - np.searchsorted(self.outliers, deviations)) / (1.0 + count)
         return found
 
 
-def family_of(all_values: Sequence["Floats"], alpha: float) -> Family:
+def family_of(all_values: Sequence[Floats], alpha: float) -> Family:
     """What series of logarithms of rates have in common.
 
     Args:
         all_values: in the order of time; those with fewer than ``FEWEST`` runs do not count.
         alpha: the probability of a false alarm about any of them.
     """
-    from ...numerics import np
-
     long = [values for values in all_values if len(values) >= FEWEST]
     if not long:
         return Family(alpha, 1, ROUNDING**2, 0.0, 0.0, np.array([]))
@@ -112,25 +103,19 @@ def family_of(all_values: Sequence["Floats"], alpha: float) -> Family:
     )
 
 
-def _around(values: "Floats") -> "Floats":
-    from ...numerics import np
-
+def _around(values: Floats) -> Floats:
     wide = np.pad(values, NEAR, mode="reflect")
     windows = np.lib.stride_tricks.sliding_window_view(wide, 2 * NEAR + 1)
     middle: Floats = np.median(windows, axis=1)
     return middle
 
 
-def _deviation(values: "Floats") -> float:
-    from ...numerics import np
-
+def _deviation(values: Floats) -> float:
     return MAD_TO_STD * float(np.median(np.abs(np.diff(values)))) / math.sqrt(2)
 
 
-def without_lone_runs(values: "Floats") -> "Floats":
+def without_lone_runs(values: Floats) -> Floats:
     """The values, with the median of its neighbours for each that is far from it."""
-    from ...numerics import np
-
     if len(values) < FEWEST:
         return values
     around = _around(values)
@@ -139,23 +124,21 @@ def without_lone_runs(values: "Floats") -> "Floats":
     return np.where(np.abs(values - around) > far, around, values)
 
 
-def _outliers(values: "Floats") -> "Floats":
-    from ...numerics import np
-
+def _outliers(values: Floats) -> Floats:
     found: Floats = np.abs(values - _around(values)) / max(_deviation(values), ROUNDING)
     return found
 
 
-def _variance(rest: "Floats") -> float:
+def _variance(rest: Floats) -> float:
     return max(float(rest @ rest) / max(len(rest) - FITTED - 1, 1), ROUNDING**2)
 
 
-def _best_fit_rest(values: "Floats") -> "Floats":
+def _best_fit_rest(values: Floats) -> Floats:
     step = without_step(values, int(energies(values)[:, len(values)].argmax()))
     return min(step, without_line(values), key=lambda rest: float(rest @ rest))
 
 
-def _correlations(rests: "Floats", counts: "Floats", bias: int) -> "Floats":
+def _correlations(rests: Floats, counts: Floats, bias: int) -> Floats:
     """The correlation of neighbours in what fits leave, from 0 to 1, without its bias.
 
     Args:
@@ -163,8 +146,6 @@ def _correlations(rests: "Floats", counts: "Floats", bias: int) -> "Floats":
         counts: shape (fits,); the runs of each fit.
         bias: the parameters of a fit: each makes the correlation smaller, as in ``batch_means``.
     """
-    from ...numerics import np
-
     squares = (rests**2).sum(axis=1)
     least = counts * ROUNDING**2  # what is left of rounding tells nothing
     seen = (rests[:, 1:] * rests[:, :-1]).sum(axis=1) / np.maximum(squares, least)

@@ -1,14 +1,11 @@
 """Each device against its peers in the same run, so that what all of them share cancels."""
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from ..statistics.values import Floats
+from ...numerics import Floats, np
 
 ROUNDS = 4  # of estimating levels and waves in turn; they hardly change after the second
 
 
-def against_peers(logs: "Floats") -> "Floats":
+def against_peers(logs: Floats) -> Floats:
     """The logarithms of rates, less what the peers of each device did in the same run.
 
     Devices differ for good, and a run may be on other devices than the one before. So a run is
@@ -21,8 +18,6 @@ def against_peers(logs: "Floats") -> "Floats":
     Returns:
         the same shape; NaN also where a device had no peer.
     """
-    from ...numerics import np
-
     levels = _median(logs)
     relative = logs
     for _ in range(ROUNDS):
@@ -32,24 +27,20 @@ def against_peers(logs: "Floats") -> "Floats":
     return relative
 
 
-def _median(values: "Floats") -> "Floats":
+def _median(values: Floats) -> Floats:
     """The median of the known values of each column; NaN without any."""
-    from ...numerics import np
-
     found = np.full(values.shape[1], np.nan)
     is_known = ~np.isnan(values).all(axis=0)
     found[is_known] = np.nanmedian(values[:, is_known], axis=0)
     return found
 
 
-def _medians_of_others(values: "Floats") -> "Floats":
+def _medians_of_others(values: Floats) -> Floats:
     """For each value the median of the others that are known; NaN without any.
 
     Args:
         values: shape (n,).
     """
-    from ...numerics import np
-
     found = np.full(len(values), np.nan)
     known = np.flatnonzero(~np.isnan(values))
     count = len(known)

@@ -1,14 +1,11 @@
 """The splits of a series: how far apart their sides are, and what is left without a fit."""
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from ..statistics.values import Floats
+from ...numerics import Floats, np
 
 SIDE = 2  # values on each side of a split, at least
 
 
-def energies(values: "Floats") -> "Floats":
+def energies(values: Floats) -> Floats:
     """How far apart the two sides of each split are: E-divisive's statistic Q, with exponent 1.
 
     Args:
@@ -18,8 +15,6 @@ def energies(values: "Floats") -> "Floats":
         shape (n + 1, n + 1): of the first k values, split before t, at [t, k]; minus infinity where
         a side has fewer than ``SIDE``.
     """
-    from ...numerics import np
-
     n = len(values)
     sums = np.zeros((n + 1, n + 1))  # over the distances of the first values from the first values
     sums[1:, 1:] = np.abs(values[:, None] - values).cumsum(axis=0).cumsum(axis=1)
@@ -33,22 +28,18 @@ def energies(values: "Floats") -> "Floats":
     return np.where((split >= SIDE) & (end - split >= SIDE), apart, -np.inf)
 
 
-def without_step(values: "Floats", at: int) -> "Floats":
+def without_step(values: Floats, at: int) -> Floats:
     """What is left of values without the mean of those on their side of a split."""
-    from ...numerics import np
-
     return np.concatenate([values[:at] - values[:at].mean(), values[at:] - values[at:].mean()])
 
 
-def without_line(values: "Floats") -> "Floats":
+def without_line(values: Floats) -> Floats:
     """What is left of values without the line through them."""
     place = places(len(values))
     rest: Floats = values - values.mean() - place * (place @ values) / (place @ place)
     return rest
 
 
-def places(count: int) -> "Floats":
+def places(count: int) -> Floats:
     """The places of so many values in a row, with a mean of 0."""
-    from ...numerics import np
-
     return np.arange(float(count)) - (count - 1) / 2

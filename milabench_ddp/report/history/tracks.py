@@ -3,18 +3,15 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from ...numerics import Floats, np
 from .change_points import Changes, changes_of
 from .noise import family_of
 from .peers import against_peers
 from .run_points import Device, RunPoint
-
-if TYPE_CHECKING:
-    from ..statistics.values import Floats
 
 
 class Track(Struct, frozen=True):
@@ -25,7 +22,7 @@ class Track(Struct, frozen=True):
     device: Device | None
     peers: int  # how many other devices of its kind there are in all runs
     runs: tuple[int, ...]  # those that have a value, in the order of time
-    logs: "Floats"  # of the rates, or of those of a device less what its peers did
+    logs: Floats  # of the rates, or of those of a device less what its peers did
     changes: Changes = field(default_factory=Changes)
 
     @property
@@ -61,16 +58,12 @@ def last_unit(runs: Sequence[RunPoint], name: str) -> str:
 
 
 def _of_benchmark(runs: Sequence[RunPoint], name: str, having: Sequence[int]) -> Track:
-    from ...numerics import np
-
     points = [runs[index].benchmarks[name] for index in having]
     logs = np.log([point.rate for point in points])
     return Track(name, points[-1].unit, None, 0, tuple(having), logs)
 
 
 def _of_devices(runs: Sequence[RunPoint], name: str, having: Sequence[int]) -> Iterator[Track]:
-    from ...numerics import np
-
     points = [runs[index].benchmarks[name] for index in having]
     kinds: dict[str, dict[str, Device]] = defaultdict(dict)
     for point in points:

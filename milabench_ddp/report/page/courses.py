@@ -20,7 +20,7 @@ from .named import choose, is_named, named_ranks
 from .series import Course, TimeSeries
 
 if TYPE_CHECKING:
-    from ..statistics.values import Floats
+    from ...numerics import Floats
 
 RATE, STEPS, OWN, DEVICES = (
     "rate",

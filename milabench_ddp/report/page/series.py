@@ -14,7 +14,7 @@ from ..charts.axes import Span
 from ..statistics.values import extremes
 
 if TYPE_CHECKING:
-    from ..statistics.values import Floats
+    from ...numerics import Floats
 
 MOST_POINTS = 256
 FEWEST_POINTS = 48

@@ -22,18 +22,13 @@ Analysis of Panel Data", section 2.3).
 import math
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ...numerics import Floats, np
 from ..statistics.values import NAN
 from .messages import Message
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from ..statistics.values import Floats
 
 RESOLUTION = 1e-3  # relative: no time is known better
 LEAST_MS = 1e-6
@@ -62,10 +57,8 @@ class Form(Struct, frozen=True):
     def places(self) -> list[int]:
         return [place for place, is_there in enumerate(self.terms) if is_there]
 
-    def columns(self, count: "Floats", size: "Floats", number: "Floats") -> "Floats":
+    def columns(self, count: Floats, size: Floats, number: Floats) -> Floats:
         """What each coefficient is multiplied with, for messages on ``count`` of ``size`` bytes."""
-        from ...numerics import np
-
         power = GROWTHS[self.growth]
         hops = (count - 1) ** power if power else np.log2(count)
         ranks = count * self.each
@@ -79,18 +72,16 @@ class Cost(Struct, frozen=True):
     """A form with its coefficients."""
 
     form: Form
-    coefficients: "Floats"
+    coefficients: Floats
     misfit: float = NAN  # of the messages: the sum of squares, of errors of size 1
 
     def ms(
-        self, count: "float | Floats", size: "Floats", alone: "Floats", number: "float | Floats" = 1
-    ) -> "Floats":
+        self, count: float | Floats, size: Floats, alone: Floats, number: float | Floats = 1
+    ) -> Floats:
         """How long messages of ``size`` bytes take on ``count`` nodes or ranks.
 
         Of as many messages as ``number`` says, one after the other, ``size`` is the sum.
         """
-        from ...numerics import np
-
         columns = self.form.columns(*np.broadcast_arrays(1.0 * count, size, 1.0 * number))
         found: Floats = np.maximum(columns @ self.coefficients, 0.0)
         return found + alone * self.form.within
@@ -150,8 +141,6 @@ class Fits:
             may_hide: whether a constant part of the messages may be hidden: then the constant can
                 be negative.
         """
-        from ...numerics import np
-
         self._may_hide = may_hide
         self.count = np.array([float(each.count) for each in messages])
         self.size = np.array([each.bytes for each in messages])
@@ -185,8 +174,6 @@ class Fits:
 
     def redrawn(self, chance: "np.random.Generator") -> Cost:
         """The fit that other launches might have given."""
-        from ...numerics import np
-
         criteria = np.array([cost.misfit + PRICE * len(cost.coefficients) for cost in self.costs])
         likely = np.exp((criteria.min() - criteria) / 2)
         likely /= [len(FADES) - 1 if cost.form.fade else 1 for cost in self.costs]
@@ -210,12 +197,10 @@ class Fits:
 
         return sorted(found, key=lambda cost: round(criterion(cost), 6))
 
-    def _made(self, cost: Cost) -> "Floats":
+    def _made(self, cost: Cost) -> Floats:
         return cost.ms(self.count, self.size, self.alone, self.number)
 
-    def _fit(self, form: Form, fades: Sequence[float], ms: "Floats") -> list[Cost]:
-        from ...numerics import np
-
+    def _fit(self, form: Form, fades: Sequence[float], ms: Floats) -> list[Cost]:
         usual = replace(form, fade=0.0).columns(self.count, self.size, self.number)
         columns = np.repeat(usual[None], len(fades), axis=0)
         if form.terms[2]:
@@ -237,23 +222,19 @@ class Fits:
             costs.append(Cost(of_fade, found[place] / scale[place], float(misfit[place])))
         return costs
 
-    def _whitened(self, values: "Floats") -> "Floats":
+    def _whitened(self, values: Floats) -> Floats:
         """The values with independent errors of size 1: less a part of the mean of their launch."""
-        from ...numerics import np
-
         spread = max(self.spread.value, RESOLUTION)
         part = 1 - self.noise / np.hypot(self.noise, np.sqrt(self._shared.sum(axis=0)) * spread)
         found: Floats = (values - self._shared * part @ self._means(values)) / self.noise
         return found
 
-    def _means(self, values: "Floats") -> "Floats":
+    def _means(self, values: Floats) -> Floats:
         means: Floats = (self._of_launch / self._of_launch.sum(axis=0)).T @ values
         return means
 
     def _spread(self) -> Spread | None:
         """How launches on as many nodes differ; None if each number has a single launch."""
-        from ...numerics import np
-
         usual = np.zeros(len(self.ms))  # of a message of this size on as many nodes
         for count, size in set(zip(self.count, self.size, strict=True)):
             alike = (self.count == count) & (self.size == size)
@@ -267,7 +248,7 @@ class Fits:
             freedom += len(alike) - 1
         return Spread(math.sqrt(total / freedom), freedom) if freedom else None
 
-    def _noise_within(self, cost: Cost, fitted: "Floats") -> float:
+    def _noise_within(self, cost: Cost, fitted: Floats) -> float:
         error = self.ms / fitted - 1
         error -= self._of_launch @ self._means(error)
         spare = len(error) - self._of_launch.shape[1] - len(cost.coefficients)

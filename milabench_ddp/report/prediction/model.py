@@ -17,11 +17,11 @@ What measured steps take beyond the model is added, as their mean.
 import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ...numerics import Floats, np
 from ..ranks.overlap import Bucket
 from ..statistics.batch_means import mean_error
 from ..statistics.values import mean, median
@@ -29,11 +29,6 @@ from .communication import Cost, Fits, Spread
 from .messages import Message, merged
 from .noise import OwnWork, nodes_of, own_work, resampled
 from .points import LaunchWork, Points
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from ..statistics.values import Floats
 
 MOST_LEVEL = 2.0  # of the logarithm of a redrawn level
 SIZES = 4.0  # all-reduces that are so many times smaller or larger than any bucket do not count
@@ -125,8 +120,6 @@ class StepModel:
 
     def parts(self, count: int) -> tuple[float, float, float]:
         """The ms of a step: own work, how much more that of the slowest rank is, and the rest."""
-        from ...numerics import np
-
         step = self.step(count)
         if self.points.ranks(count) == 1:
             return step, 0.0, 0.0
@@ -140,10 +133,8 @@ class StepModel:
         own = own_work([launch], each, self.nodes.level(launch, each), self.nodes)
         return own.slowest(self.nodes.of(launch, each), ready, tails)
 
-    def _communication(self, count: int, cost: Cost | None) -> "tuple[Floats, Floats]":
+    def _communication(self, count: int, cost: Cost | None) -> tuple[Floats, Floats]:
         """When a rank begins each communication, as in ``OwnWork.slowest``, and the tails."""
-        from ...numerics import np
-
         if self.points.ranks(count) == 1:
             return np.ones(1) / self._slowdown, np.zeros(1)
         sizes = np.array([bucket.bytes for bucket in self.buckets] or [1.0])
@@ -154,10 +145,8 @@ class StepModel:
         return ready, np.cumsum(ms[::-1])[::-1]
 
     @cached_property
-    def _alone(self) -> "Floats":
+    def _alone(self) -> Floats:
         """The ms of each communication among the ranks of a single node; 0 if not measured."""
-        from ...numerics import np
-
         found = [self._ms_of(one) for count, one in self._of_count if count == 1 and one.ranks > 1]
         if not found:
             return np.zeros(max(len(self.buckets), 1))
@@ -188,8 +177,6 @@ class StepModel:
 
 def _spread(levels: Sequence[float], first: LaunchWork) -> Spread:
     """How the own work of launches varies, as a fraction; of one launch, how its mean may."""
-    from ...numerics import np
-
     if len(levels) > 1:
         return Spread(float(np.std(np.log(levels), ddof=1)), len(levels) - 1)
     error = mean_error(first.own.mean(axis=0))
@@ -208,6 +195,4 @@ def _mean_buckets(told: Sequence[tuple[Bucket, ...]]) -> tuple[Bucket, ...]:
 
 
 def _error_of_mean(values: Sequence[float]) -> float:
-    from ...numerics import np
-
     return float(np.std(values, ddof=1)) / math.sqrt(len(values))

@@ -5,18 +5,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ...numerics import Counts, Floats, np
 from ..statistics.batch_means import BATCHES, mean_error
 from ..statistics.values import mean
 from .points import LaunchWork
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from ..statistics.values import Counts, Floats
 
 MOST = 1 << 15  # steps of ranks in a resample
 CELLS = 1024  # of a histogram of times
@@ -26,12 +21,10 @@ MOST_UNLIKE = 0.1  # a standard deviation of nodes; of two of them, it could be 
 class OwnWork(Struct, frozen=True):
     """Measured steps, each of one node; a row for each, a column for each of its ranks."""
 
-    before: "Floats"  # ms before the backward pass
-    backward: "Floats"
+    before: Floats  # ms before the backward pass
+    backward: Floats
 
-    def slowest(
-        self, unlike: "Floats", ready: "Floats", tails: "Floats", level: float = 1.0
-    ) -> float:
+    def slowest(self, unlike: Floats, ready: Floats, tails: Floats, level: float = 1.0) -> float:
         """The expected time of a step, in which each node has one of the measured steps.
 
         Communication k begins when the last rank has its gradients and communication k - 1 is over.
@@ -45,8 +38,6 @@ class OwnWork(Struct, frozen=True):
             tails: the ms of each communication with those after it.
             level: a factor of all own work.
         """
-        from ...numerics import np
-
         times = self._ends(ready, tails, level)
         later = unlike
         if unlike.any():
@@ -65,9 +56,7 @@ class OwnWork(Struct, frozen=True):
         inside = float((times - times.min()).mean()) - cell * float(at.mean())
         return least + inside + cell * float(np.arange(len(largest)) @ np.diff(largest, prepend=0))
 
-    def _ends(self, ready: "Floats", tails: "Floats", level: float) -> "Floats":
-        from ...numerics import np
-
+    def _ends(self, ready: Floats, tails: Floats, level: float) -> Floats:
         ends = np.full(self.backward.shape, -np.inf)
         for share, tail in zip(ready, tails, strict=True):
             np.maximum(ends, level * share * self.backward + tail, out=ends)
@@ -83,15 +72,13 @@ class Nodes(Struct, frozen=True):
     error: float  # the part of it that is due to the noise of steps
     freedom: int
 
-    def unlike(self, count: int, seed: int | None) -> "Floats":
+    def unlike(self, count: int, seed: int | None) -> Floats:
         """By which fraction so many nodes are slower: first the known ones, then others.
 
         Args:
             count: of nodes.
             seed: by which the others are drawn; None: they are spread evenly, as one expects.
         """
-        from ...numerics import np
-
         known = list(self.known.values())[:count]
         others = count - len(known)
         variance = self.variance
@@ -107,10 +94,8 @@ class Nodes(Struct, frozen=True):
         found: Floats = np.expm1(np.concatenate([known, spread * drawn]))
         return found
 
-    def of(self, launch: LaunchWork, each: int) -> "Floats":
+    def of(self, launch: LaunchWork, each: int) -> Floats:
         """By which fraction the nodes of a launch are slower, in the order of their names."""
-        from ...numerics import np
-
         known = [self.known.get(key, 0.0) for key in _units(launch.nodes, each)[1]]
         found: Floats = np.expm1(np.array(known))
         return found
@@ -130,8 +115,6 @@ def nodes_of(launches: Sequence[LaunchWork], each: int) -> Nodes:
         launches: of any number of nodes, in ascending order; nodes are known in this order.
         each: ranks of a node.
     """
-    from ...numerics import np
-
     keys = dict.fromkeys(key for one in launches for key in _units(one.nodes, each)[1])
     seen: dict[tuple[str, int], list[tuple[float, float]]] = {key: [] for key in keys}
     most = max(one.ranks for one in launches)
@@ -160,7 +143,7 @@ def own_work(
     each: int,
     level: float,
     nodes: Nodes,
-    steps: "Sequence[Counts] | None" = None,
+    steps: Sequence[Counts] | None = None,
 ) -> OwnWork:
     """The steps of some launches, each scaled to the same mean own work on usual nodes.
 
@@ -171,8 +154,6 @@ def own_work(
         nodes: how the nodes of the launches differ.
         steps: which steps of each launch; None: all of them.
     """
-    from ...numerics import np
-
     before: list[Floats] = []
     backward: list[Floats] = []
     for place, launch in enumerate(launches):
@@ -197,10 +178,8 @@ def _units(nodes: tuple[str, ...], each: int) -> tuple[list[int], list[tuple[str
     return order, keys
 
 
-def resampled(launches: Sequence[LaunchWork], chance: "np.random.Generator") -> "list[Counts]":
+def resampled(launches: Sequence[LaunchWork], chance: "np.random.Generator") -> list[Counts]:
     """Steps of each launch, drawn in blocks with replacement: neighbouring steps are alike."""
-    from ...numerics import np
-
     whole = sum(launch.own.size for launch in launches)
     found = []
     for launch in launches:

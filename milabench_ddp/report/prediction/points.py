@@ -8,20 +8,17 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from ...errors import MilabenchError
+from ...numerics import Floats
 from ..model import Row, Rows
 from ..process import ProcessResult, counted
 from ..ranks.ledger import BEHIND, LaunchTimes, launch_times
 from ..ranks.overlap import Bucket, buckets_of
 from ..statistics.values import NAN, median
 from ..sweeps.efficiency import WEAK, alike_but_nodes, scaling
-
-if TYPE_CHECKING:
-    from ..statistics.values import Floats
 
 BACKWARD = frozenset({"backward", "forward_backward"})
 NODES, RANKS = "nodes", "ranks"
@@ -37,9 +34,9 @@ class LaunchWork(Struct, frozen=True):
 
     nodes: tuple[str, ...]  # of each rank
     # The own work from one communication to the next: a row for each rank, a column for each step
-    before: "Floats"  # the backward pass
-    backward: "Floats"
-    communication: "Floats"  # exposed, of all ranks: one for each step
+    before: Floats  # the backward pass
+    backward: Floats
+    communication: Floats  # exposed, of all ranks: one for each step
     step: float  # its mean
     units: float  # of work in a step
     buckets: tuple[Bucket, ...] = ()
@@ -50,7 +47,7 @@ class LaunchWork(Struct, frozen=True):
         return len(self.nodes)
 
     @property
-    def own(self) -> "Floats":
+    def own(self) -> Floats:
         return self.before + self.backward
 
     @property
@@ -178,7 +175,7 @@ def launch_work(process: ProcessResult) -> LaunchWork:
     )
 
 
-def _halves(times: LaunchTimes) -> "tuple[Floats, Floats]":
+def _halves(times: LaunchTimes) -> tuple[Floats, Floats]:
     before = 0.0 * times.exposed[:, 1:]
     backward = before.copy()
     for name, ms in times.parts.items():

@@ -7,14 +7,15 @@ Where that is wrong by more than its interval allows, there is no prediction.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ...codec import about
 from ...errors import SelectionError
+from ...numerics import Floats, np
 from ...table import size_text
 from ..model import Rows
 from ..statistics.student import quantile
@@ -23,11 +24,6 @@ from ..sweeps.efficiency import efficiency_of
 from .messages import Message
 from .model import Draw, StepModel
 from .points import Points, points_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..statistics.values import Floats
 
 FARTHEST = 8  # times the largest measured
 DRAWS = 400
@@ -137,8 +133,6 @@ def predicted(points: Points, counts: Sequence[int], draws: int = DRAWS) -> Pred
 
 def check(model: StepModel, draws: int) -> Check | None:
     """Predict the largest point from the others; None if these say nothing of communication."""
-    from ...numerics import np
-
     *others, largest = model.points.points
     count = largest.count
     # how launches vary is not what the largest point is to show, and few launches hardly tell it
@@ -199,10 +193,8 @@ def _predictions(model: StepModel, counts: Sequence[int], draws: int) -> Iterato
 def _estimates(
     model: StepModel,
     draws: int,
-    numbers: "Callable[[Draw], Sequence[float]]",
+    numbers: Callable[[Draw], Sequence[float]],
 ) -> list[Estimate]:
-    from ...numerics import np
-
     chance = np.random.default_rng(SEED)
     drawn = np.array([numbers(model.redrawn(chance)) for _ in range(draws)])
     ends: Floats = np.quantile(drawn, (0.025, 0.975), axis=0).T

@@ -11,17 +11,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ...numerics import Counts, Floats, np
 from ..statistics.pauses import Pauses, excess_of, pauses_of
 from ..statistics.recurrence import Recurrence, recurrences
 from .rank_launch import EXPOSED, RankLaunch
 from .rank_summary import RankId
-
-if TYPE_CHECKING:
-    from ..statistics.values import Counts, Floats
 
 LONGEST = 1 << 18  # steps: longer series are searched in pieces, for distances up to a third
 MOSTLY, PARTLY = 0.7, 0.2  # the share of a pause in the part that is named, or in each of several
@@ -53,9 +50,9 @@ class _Series(Struct, frozen=True, dict=True):
     id: RankId
     launch: RankLaunch
     first: int  # step
-    times: "Floats"
+    times: Floats
 
-    def piece(self, values: "Floats") -> "Floats":
+    def piece(self, values: Floats) -> Floats:
         """The values of its steps, of those of all steps of the launch."""
         return values[self.first : self.first + len(self.times)]
 
@@ -64,25 +61,19 @@ class _Series(Struct, frozen=True, dict=True):
         return pauses_of(self.times)
 
     @cached_property
-    def begins_s(self) -> "Floats":
+    def begins_s(self) -> Floats:
         """When each step begins, in seconds."""
-        from ...numerics import np
-
         ms = self.piece(self.launch.ms)
         found: Floats = (np.cumsum(ms) - ms) / 1e3
         return found
 
     def by_time(self, unit_s: float) -> Pauses:
         """Its pauses, by the time at which their steps begin."""
-        from ...numerics import np
-
         places = (self.begins_s / unit_s).astype(int)
         return Pauses(np.unique(places[self.pauses.at]), int(places[-1]) + 1)
 
-    def at_times(self, places: "Counts", unit_s: float) -> "Counts":
+    def at_times(self, places: Counts, unit_s: float) -> Counts:
         """The pauses at some places of ``by_time``."""
-        from ...numerics import np
-
         at = self.pauses.at
         kept: Counts = at[np.isin((self.begins_s[at] / unit_s).astype(int), places)]
         return kept
@@ -93,7 +84,7 @@ class _Recurring(Struct, frozen=True):
 
     found: Recurrence
     unit_s: float | None  # of its distances; None if they are in steps
-    steps: "Mapping[int, Counts]"  # by the place of the series
+    steps: Mapping[int, Counts]  # by the place of the series
 
 
 def jitters(launches: Launches) -> list[Jitter]:
@@ -124,8 +115,6 @@ def _pieces(launches: Launches, with_data: bool) -> Iterator[_Series]:
 
 
 def _recurring(series: Sequence[_Series]) -> list[_Recurring]:
-    from ...numerics import np
-
     found = []
     in_steps = recurrences([each.pauses for each in series])
     for one in in_steps:
@@ -151,8 +140,6 @@ def _recurring(series: Sequence[_Series]) -> list[_Recurring]:
 
 
 def _jitter(series: Sequence[_Series], one: _Recurring, *, is_known: bool) -> Jitter:
-    from ...numerics import np
-
     members = [series[k] for k in one.steps]
     steps = list(one.steps.values())
     step_s = float(np.mean(np.concatenate([each.piece(each.launch.ms) for each in members]))) / 1e3
@@ -173,7 +160,7 @@ def _jitter(series: Sequence[_Series], one: _Recurring, *, is_known: bool) -> Ji
     )
 
 
-def _parts(members: Sequence[_Series], steps: "Sequence[Counts]") -> tuple[str, ...]:
+def _parts(members: Sequence[_Series], steps: Sequence[Counts]) -> tuple[str, ...]:
     """The part of a step that the pauses make longer, or those, most first; empty if not known."""
     longer: dict[str, float] = defaultdict(float)
     collected = whole = 0.0
@@ -193,9 +180,7 @@ def _parts(members: Sequence[_Series], steps: "Sequence[Counts]") -> tuple[str, 
     return tuple(name for name in names if longer[name] >= PARTLY * whole)
 
 
-def _together(members: Sequence[_Series], steps: "Sequence[Counts]") -> bool:
-    from ...numerics import np
-
+def _together(members: Sequence[_Series], steps: Sequence[Counts]) -> bool:
     paused: dict[tuple[Path, int], list[Counts]] = defaultdict(list)
     for each, at in zip(members, steps, strict=True):
         paused[each.launch.record.path, each.first].append(at)
@@ -210,8 +195,6 @@ def _together(members: Sequence[_Series], steps: "Sequence[Counts]") -> bool:
 
 
 def _share(series: Sequence[_Series], one: _Recurring) -> float:
-    from ...numerics import np
-
     together: dict[tuple[Path, int], list[int]] = defaultdict(list)
     for k, each in enumerate(series):
         together[each.launch.record.path, each.first].append(k)

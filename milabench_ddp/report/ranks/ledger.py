@@ -15,19 +15,16 @@ and the sum of gradients over the pipelines. Of a single pipeline it is all that
 """
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from ...numerics import Floats, Marks, np
 from ...results.records import Record
 from .overlap import Overlap, overlap_of
 from .pipelines import Pipelines, pipelines_of
 from .rank_launch import EXPOSED, steady_launch, undisturbed
 from .rank_summary import RankId, UnsteadyOf, rank_id
-
-if TYPE_CHECKING:
-    from ..statistics.values import Floats, Marks
 
 BEHIND = frozenset({"optimizer", "host"})  # the parts behind the communication of a step
 # In these modes ranks wait for each other in the forward and in the backward pass
@@ -41,39 +38,35 @@ class LaunchTimes(Struct, frozen=True):
     """The times of all ranks in one launch, in ms: a row for each rank, a column for each step."""
 
     ids: tuple[RankId, ...]
-    parts: "Mapping[str, Floats]"  # the own work, by part of the step
-    exposed: "Floats"
+    parts: Mapping[str, Floats]  # the own work, by part of the step
+    exposed: Floats
     pipelines: Pipelines = field(default_factory=Pipelines)
     meeting: frozenset[str] = frozenset()  # the parts at whose beginning ranks wait for each other
     overlap: Overlap | None = None  # of DDP; None if it is not known
 
     @property
-    def least(self) -> "Floats":
+    def least(self) -> Floats:
         """What the least exposed of the ranks with the same stages is exposed in each step."""
-        from ...numerics import np
-
         size = self.pipelines.size
         by_pipeline = self.exposed.reshape(-1, size, self.exposed.shape[1])
         found: Floats = np.tile(by_pipeline.min(axis=0), (len(by_pipeline), 1))
         return found
 
     @property
-    def communication(self) -> "Floats":
+    def communication(self) -> Floats:
         least: Floats = self.exposed.min(axis=0)
         return least
 
     @property
-    def whole(self) -> "Floats":
+    def whole(self) -> Floats:
         return sum(self.parts.values(), start=self.exposed)
 
-    def ledger(self) -> "dict[str, Floats]":
+    def ledger(self) -> dict[str, Floats]:
         """The items of a step of each rank, which add up to the mean of its steps.
 
         Own work, communication and waiting are those of the median step, except for data, which
         loaders bunch: there it is the mean. What the mean step takes beyond that is ``JITTER``.
         """
-        from ...numerics import np
-
         items = {name: np.median(times, axis=1) for name, times in self.parts.items()}
         if "data" in items:
             items["data"] = self.parts["data"].mean(axis=1)
@@ -83,7 +76,7 @@ class LaunchTimes(Struct, frozen=True):
         items[JITTER] = self.whole.mean(axis=1) - sum(items.values())
         return items
 
-    def rounds(self) -> "Floats":
+    def rounds(self) -> Floats:
         """The own work of each rank in each step, from its last communication to the next one's.
 
         The parts behind the communication of a step are before that of the next one.
@@ -91,7 +84,7 @@ class LaunchTimes(Struct, frozen=True):
         found: Floats = sum(self._between_waits(), start=0.0 * self.exposed[:, 1:])
         return found
 
-    def _between_waits(self) -> "list[Floats]":
+    def _between_waits(self) -> list[Floats]:
         """The terms of ``rounds``: from one wait for other ranks to the next."""
         terms = dict.fromkeys(("", *(self.meeting & set(self.parts))), 0.0 * self.exposed[:, 1:])
         for name, times in self.parts.items():
@@ -100,15 +93,13 @@ class LaunchTimes(Struct, frozen=True):
             terms[term] = terms[term] + of_step
         return list(terms.values())
 
-    def steps(self, slow: Collection[RankId] = ()) -> "Floats":
+    def steps(self, slow: Collection[RankId] = ()) -> Floats:
         """The time of each step if the ``slow`` ranks were as fast as the others.
 
         A step ends when the last rank, or pipeline, has done its own work, and all have
         communicated. A slow rank is made faster by the same factor in each step. Without one, these
         are the steps themselves. Where the overlap of DDP is known, it is heeded: see there.
         """
-        from ...numerics import np
-
         is_slow = np.array([id in slow for id in self.ids])
         found: Floats = (self.rounds() + self.exposed[:, 1:]).mean(axis=0)
         longer = np.zeros(len(self.ids))
@@ -120,9 +111,7 @@ class LaunchTimes(Struct, frozen=True):
             found += self.pipelines.longest(self._without(own + longer[:, None], is_slow)) - now
         return found
 
-    def _without(self, own: "Floats", is_slow: "Marks") -> "Floats":
-        from ...numerics import np
-
+    def _without(self, own: Floats, is_slow: Marks) -> Floats:
         size = self.pipelines.size
         levels = undisturbed(own)
         factors = np.ones(len(own))
@@ -139,7 +128,7 @@ class LaunchTimes(Struct, frozen=True):
         """The same, if communication slows own work by as much more as may be."""
         return replace(self, overlap=self.overlap and self.overlap.slower())
 
-    def hidden_steps(self) -> "Floats":
+    def hidden_steps(self) -> Floats:
         """The time of each step if all communication were hidden: the longest own work.
 
         Where the overlap of DDP is known, own work is slower for all of it.
@@ -150,13 +139,13 @@ class LaunchTimes(Struct, frozen=True):
         found: Floats = own.max(axis=0)
         return found
 
-    def own_by_place(self) -> "Floats":
+    def own_by_place(self) -> Floats:
         """The mean own work of a step, in each place of the pipelines."""
         own, size = self.rounds().mean(axis=1), self.pipelines.size
         found: Floats = own.reshape(-1, size).mean(axis=0)
         return found
 
-    def even_steps(self) -> "Floats":
+    def even_steps(self) -> Floats:
         """The time of each step if all ranks of a pipeline had the same own work."""
         own, size = self.rounds(), self.pipelines.size
         by_pipeline = own.reshape(-1, size, own.shape[1])
@@ -172,8 +161,6 @@ def launch_times(record: Record, unsteady_of: UnsteadyOf, fewest: int = 2) -> La
     They are known if at least the ``fewest`` ranks, and all, tell the same number of steps, with
     what is exposed of each.
     """
-    from ...numerics import np
-
     launches, pipelines = [], pipelines_of(record)
     numbers = sorted(record.ranks)
     for rank in (record.ranks[number] for number in numbers):

@@ -2,17 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ...numerics import Floats, Marks, np
 from ...results import rank
 from ..statistics.batch_means import t_quantile
 from ..statistics.values import NAN, median
-
-if TYPE_CHECKING:
-    from ..statistics.values import Floats, Marks
 
 DOUBT = 0.2
 ROUNDS = 5  # a longer pass hides more, which makes it longer by a part of that
@@ -30,8 +27,8 @@ class Overlap(Struct, frozen=True):
     """The communication beside the backward passes of ranks."""
 
     buckets: tuple[Bucket, ...]
-    backward: "Floats"  # the mean of each rank, in ms
-    hidden: "Floats"  # what that of each rank hides, in ms
+    backward: Floats  # the mean of each rank, in ms
+    hidden: Floats  # what that of each rank hides, in ms
     rate: float  # ms by which a pass is longer for each ms that it hides
     error: float  # half of the 95 % interval of the rate
     doubt: float = 0.0  # a share of what would be exposed besides: when buckets are ready shifts
@@ -40,12 +37,12 @@ class Overlap(Struct, frozen=True):
     def whole(self) -> float:
         return math.fsum(bucket.ms for bucket in self.buckets)
 
-    def longer(self, hidden: float) -> "Floats":
+    def longer(self, hidden: float) -> Floats:
         """By how many ms each pass would be longer if it hid so much."""
         longer: Floats = self.rate * (hidden - self.hidden)
         return longer
 
-    def without(self, is_slow: "Marks") -> "tuple[Floats, float]":
+    def without(self, is_slow: Marks) -> tuple[Floats, float]:
         """By how many ms each pass, and what is exposed, would be longer without slow ranks.
 
         The others would hide as much as the slow one, or as their shorter passes can.
@@ -70,7 +67,7 @@ class Overlap(Struct, frozen=True):
         return end - backward
 
 
-def overlap_of(ranks: Sequence[rank.Rank], backward: "Floats") -> Overlap | None:
+def overlap_of(ranks: Sequence[rank.Rank], backward: Floats) -> Overlap | None:
     """The overlap, if all ranks tell what they hide and how much that slows them.
 
     A rank that waits for slower ones hides less than they do, so its pass is slowed less. The rate
@@ -80,8 +77,6 @@ def overlap_of(ranks: Sequence[rank.Rank], backward: "Floats") -> Overlap | None
         ranks: of a launch, at least two.
         backward: ms of the pass of each rank, in each step.
     """
-    from ...numerics import np
-
     means = backward.mean(axis=1)
     hidden = np.array([one.hidden_ms for one in ranks])
     slowed = means * (1 - 1 / np.array([one.overlap_slowdown for one in ranks]))

@@ -5,14 +5,11 @@ and do the same work. Ranks with other stages do other work, and are not compare
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ...numerics import Floats
 from ...results.records import Record, is_finite
-
-if TYPE_CHECKING:
-    from ..statistics.values import Floats
 
 Stages = tuple[int, ...]  # those of a rank, by their numbers in the model; empty: no pipeline
 
@@ -33,7 +30,7 @@ class Pipelines(Struct, frozen=True):
     def of_rank(self, rank: int) -> Stages:
         return self.stages[rank % self.size]
 
-    def longest(self, own: "Floats") -> "Floats":
+    def longest(self, own: Floats) -> Floats:
         """The time of the slowest pipeline in each step, by the own work of all ranks in ms.
 
         Of p ranks with own work w and m passes each (microbatches times stages of a rank), it is

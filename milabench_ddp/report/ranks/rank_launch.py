@@ -19,16 +19,13 @@ those include the steps before it.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ...numerics import Floats, np
 from ...results.rank import Rank
 from ...results.records import Record
 from ..statistics.values import NAN
-
-if TYPE_CHECKING:
-    from ..statistics.values import Floats
 
 EXPOSED = "exposed_communication"  # the part of a step in which a rank waits for others
 WHOLE = "whole"  # the local time of all parts
@@ -53,8 +50,8 @@ class RankLaunch(Struct, frozen=True):
 
     record: Record  # of its process
     rank: Rank
-    ms: "Floats"  # of each step
-    parts: "Mapping[str, Floats]"  # of each step, with the wait for data; empty if not told
+    ms: Floats  # of each step
+    parts: Mapping[str, Floats]  # of each step, with the wait for data; empty if not told
     first: int = 0  # of the steps that the rank has told
 
     @property
@@ -83,10 +80,8 @@ class RankLaunch(Struct, frozen=True):
             return float(waits.mean())
         return self.rank.waited / len(self.rank.ms) if len(self.rank.ms) else NAN
 
-    def collected(self) -> "Floats":
+    def collected(self) -> Floats:
         """The time that Python's garbage collector takes of each step."""
-        from ...numerics import np
-
         found = np.zeros(self.first + len(self.ms))
         for step, ms in zip(
             self.rank.collections.steps, self.rank.collections.step_ms, strict=True
@@ -95,7 +90,7 @@ class RankLaunch(Struct, frozen=True):
                 found[step] = ms
         return found[self.first :]
 
-    def own(self) -> "tuple[Floats, Floats] | None":
+    def own(self) -> tuple[Floats, Floats] | None:
         """The local time of each step, without and in the wait for data; None if not known."""
         data = self.parts.get("data", 0.0 * self.ms)
         if self.record.device is not None:
@@ -111,8 +106,6 @@ class RankLaunch(Struct, frozen=True):
 
         That of waits for data is the mean. It is empty if the local time is not known.
         """
-        from ...numerics import np
-
         own, names = self.own(), self._local_parts()
         if own is None:
             return {}
@@ -132,8 +125,6 @@ class RankLaunch(Struct, frozen=True):
 
 def steady_launch(record: Record, rank: Rank, unsteady: int) -> RankLaunch:
     """A rank in a launch whose first ``unsteady`` steps come before the steady state."""
-    from ...numerics import np
-
     count = len(rank.ms)
     first = unsteady if unsteady < count else 0
     parts: dict[str, Floats] = {}
@@ -143,7 +134,7 @@ def steady_launch(record: Record, rank: Rank, unsteady: int) -> RankLaunch:
     return RankLaunch(record, rank, np.asarray(rank.ms, dtype=np.float64)[first:], parts, first)
 
 
-def blocks_of(times: "Floats") -> "list[Floats]":
+def blocks_of(times: Floats) -> list[Floats]:
     """The times of steps in up to ``BLOCKS`` blocks, of at least three steps if there are enough.
 
     Args:
@@ -164,14 +155,12 @@ def blocks_of(times: "Floats") -> "list[Floats]":
     return found
 
 
-def undisturbed(times: "Floats") -> "Floats":
+def undisturbed(times: Floats) -> Floats:
     """The lower quartile of steps: foreign load makes them longer, and seldom all of them.
 
     Args:
         times: shape (..., steps).
     """
-    from ...numerics import np
-
     level: Floats = np.quantile(times, 0.25, axis=-1)
     return level
 

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ...errors import spans
+from ...numerics import np
 from ...results.records import Record, is_finite
 from ..statistics.values import NAN, largest, mean, median, percentile
 from .pipelines import Stages, pipelines_of
@@ -137,8 +138,6 @@ def peers(ranks: Iterable[RankSummary]) -> list[list[RankSummary]]:
 
 
 def _summarize(id: RankId, launches: Sequence[RankLaunch]) -> RankSummary:
-    from ...numerics import np
-
     times = np.sort(np.concatenate([launch.ms for launch in launches]))
     part_ms = _mean_parts([launch.part_ms for launch in launches])
     blocks = {launch.key: found for launch in launches if (found := launch.blocks())}
@@ -205,8 +204,6 @@ def _by_blocks(
 
 def _error(launches: Sequence[RankLaunch], local: Mapping[str, float], part_ms: PartTimes) -> float:
     """The standard error of the local time, as if its steps were independent; NaN if unknown."""
-    from ...numerics import np
-
     own = [found for launch in launches if (found := launch.own()) is not None]
     if own:
         whole = np.concatenate([work + data for work, data in own])

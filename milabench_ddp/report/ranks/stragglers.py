@@ -42,16 +42,13 @@ three ranks or more whose excess is also 3 deviations of its own steps.
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ...numerics import Floats, np
 from ..statistics.values import FAR, MAD_TO_STD, NAN, median, robust_std
 from .rank_launch import BLOCKS, FEWEST_BLOCKS, WHOLE, LaunchKey
 from .rank_summary import RankId, RankSummary, in_half
-
-if TYPE_CHECKING:
-    from ..statistics.values import Floats
 
 MEDIAN_TO_MEAN = 1.2533  # standard errors of a median and of a mean, of a normal distribution
 SLOW = 0.03  # a smaller difference is not reported
@@ -152,8 +149,6 @@ def slower_places(blocks: Mapping[RankId, Blocks], *, always: bool = False) -> s
 
 
 def _excesses(blocks: Mapping[RankId, Blocks]) -> dict[str, dict[RankId, list[float]]]:
-    from ...numerics import np
-
     launches: dict[LaunchKey, dict[RankId, Mapping[str, Sequence[float]]]] = defaultdict(dict)
     for id, of_launches in blocks.items():
         for key, found in of_launches.items():
@@ -177,10 +172,8 @@ def _excesses(blocks: Mapping[RankId, Blocks]) -> dict[str, dict[RankId, list[fl
     return excesses
 
 
-def _reference(times: "Floats") -> "Floats":
+def _reference(times: Floats) -> Floats:
     """What each rank is compared with in each block; shape (ranks, blocks), or one row for all."""
-    from ...numerics import np
-
     if len(times) == 2:
         return times[::-1]
     middle: Floats = np.quantile(times, 0.5, axis=0, method="lower")
@@ -201,8 +194,6 @@ def _standing_out(excesses: Mapping[RankId, Sequence[float]]) -> set[RankId]:
 
 
 def _always_slowest(excesses: Mapping[RankId, Sequence[float]], slow: Set[RankId]) -> bool:
-    from ...numerics import np
-
     found = np.array(list(excesses.values()))
     is_slow = np.array([id in slow for id in excesses])
     if not 0 < len(slow) < len(found):
@@ -215,17 +206,13 @@ def _always_slowest(excesses: Mapping[RankId, Sequence[float]], slow: Set[RankId
     return chance <= CHANCE
 
 
-def _alike(deviations: "Floats") -> float:
+def _alike(deviations: Floats) -> float:
     """How alike neighbouring blocks are: the correlation of their signs, from 0 to 0.95."""
-    from ...numerics import np
-
     signs = np.copysign(1.0, deviations)
     return min(max(float((signs[1:] * signs[:-1]).mean()), 0.0), 0.95)
 
 
 def _is_steady(excess: float, excesses: Sequence[float]) -> bool:
-    from ...numerics import np
-
     found = np.array(excesses)
     if len(found) < FEWEST_BLOCKS:
         return False

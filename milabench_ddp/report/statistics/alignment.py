@@ -1,11 +1,8 @@
 """The time of one rank on the clock of another, by what ends on both at the same moment."""
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from .values import Floats
+from ...numerics import Floats, np
 
 WINDOW = 21  # steps over which an offset is the median, so that one late rank does not move it
 
@@ -13,11 +10,11 @@ WINDOW = 21  # steps over which an offset is the median, so that one late rank d
 class Alignment(Struct, frozen=True):
     """The clock of a rank on that of another."""
 
-    offsets: "Floats"  # to add to the rank's times in each step, shape (steps,), in their unit
+    offsets: Floats  # to add to the rank's times in each step, shape (steps,), in their unit
     spread: float  # how far apart the same moments still are: median absolute deviation
 
 
-def align(reference: "Floats", ends: "Floats") -> Alignment:
+def align(reference: Floats, ends: Floats) -> Alignment:
     """Find the offsets that bring the moments ``ends`` of a rank to those of another.
 
     Clocks may differ by anything, and drift: a line through the differences takes the drift, and
@@ -27,8 +24,6 @@ def align(reference: "Floats", ends: "Floats") -> Alignment:
         reference: the moments on the other rank, in the order of the steps, shape (m,).
         ends: the same moments on this rank, shape (n,); those after the m-th have no counterpart.
     """
-    from ...numerics import np
-
     common = min(len(reference), len(ends))
     steps = np.arange(len(ends), dtype=np.float64)
     apart = np.asarray(reference[:common]) - np.asarray(ends[:common])
@@ -42,10 +37,8 @@ def align(reference: "Floats", ends: "Floats") -> Alignment:
     return Alignment(offsets, float(np.median(np.abs(apart - offsets[:common]))))
 
 
-def _slope(apart: "Floats") -> float:
+def _slope(apart: Floats) -> float:
     """The slope by the medians of the first and the last third; 0 for less than three values."""
-    from ...numerics import np
-
     third = len(apart) // 3
     if not third:
         return 0.0

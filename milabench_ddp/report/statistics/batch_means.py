@@ -15,14 +15,11 @@ added. ``tests/studies/planted_series.py`` shows how often the intervals then ho
 """
 
 import math
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ...numerics import Floats, np
 from .student import quantile
-
-if TYPE_CHECKING:
-    from .values import Floats
 
 BATCHES = 20  # at least, but never more than there are values
 CAUTION = 1.0  # standard errors of the correlation
@@ -42,15 +39,13 @@ class MeanError(Struct, frozen=True):
         return t_quantile(self.freedom) * self.sem
 
 
-def mean_error(values: "Floats", parameters: int = 1) -> MeanError:
+def mean_error(values: Floats, parameters: int = 1) -> MeanError:
     """The standard error of the mean of two or more values.
 
     Args:
         values: in the order of time.
         parameters: how many were fitted to the values, with the mean: they are smaller for it.
     """
-    from ...numerics import np
-
     length = max(1, len(values) // BATCHES)
     count = len(values) // length
     # the first values make up the remainder: the last ones are farther from the start-up
@@ -70,7 +65,7 @@ def t_quantile(freedom: float) -> float:
     return quantile(0.025, max(freedom, 1.0))
 
 
-def _correlation(batches: "Floats", parameters: int) -> float:
+def _correlation(batches: Floats, parameters: int) -> float:
     count = len(batches)
     centred = batches - batches.mean()
     squares = float(centred @ centred)

@@ -28,20 +28,12 @@ only by the clock (2, 3); without one it is left out.
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ...numerics import Counts, Floats, Marks, np
 from ...results.rate_columns import RateColumns
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from .values import Floats, Marks
-
-    Places = NDArray[np.int_]
 
 FEWEST = 3  # times between lines, or bunches: with fewer, they show no pattern
 SOON = 0.01  # seconds: a line that comes sooner after another was held in a buffer
@@ -56,7 +48,7 @@ class Weighed(Struct, frozen=True, eq=False):
     """Observations that count, and their durations, in a unit that is the same for all."""
 
     lines: RateColumns
-    seconds: "Floats"  # shape (n,)
+    seconds: Floats  # shape (n,)
 
     def __len__(self) -> int:
         return len(self.seconds)
@@ -64,15 +56,11 @@ class Weighed(Struct, frozen=True, eq=False):
     @classmethod
     def nothing(cls) -> "Weighed":
         """No observations."""
-        from ...numerics import np
-
         return cls(RateColumns.none(), np.empty(0))
 
 
 def weighed(lines: RateColumns) -> Weighed:
     """The observations of a rank that count, with their durations, by the rule above."""
-    from ...numerics import np
-
     lasted = _durations(lines)
     seen = lines if lines.counts.all() else lines.at(lines.counts)
     is_known = np.isfinite(lasted)
@@ -81,7 +69,7 @@ def weighed(lines: RateColumns) -> Weighed:
     return Weighed(seen.at(is_known), lasted[is_known])
 
 
-def _durations(lines: RateColumns) -> "Floats":
+def _durations(lines: RateColumns) -> Floats:
     seen = lines if lines.counts.all() else lines.at(lines.counts)
     if not len(seen):
         return seen.rate
@@ -103,8 +91,6 @@ def between(lines: RateColumns) -> tuple[float, float]:
     Args:
         lines: all observations of one rank.
     """
-    from ...numerics import np
-
     bunches = _clock(lines)
     # the wait for the start of all processes is before the first that counts
     bunches = bunches.at(bunches.count_of(lines.counts, before=1) == bunches.sizes + 1)
@@ -122,18 +108,14 @@ def between(lines: RateColumns) -> tuple[float, float]:
     return float((took - second * measured)[is_late].sum()), float(took.sum())
 
 
-def _for_a_unit(rates: "Floats") -> "Floats":
+def _for_a_unit(rates: Floats) -> Floats:
     """Seconds for one unit of work; infinite if the rate is 0."""
-    from ...numerics import np
-
     with np.errstate(divide="ignore"):
         return 1 / rates
 
 
-def _for_same_work(seen: RateColumns) -> "Floats":
+def _for_same_work(seen: RateColumns) -> Floats:
     """The durations of lines for the same work; exactly 1 if all rates are equal."""
-    from ...numerics import np
-
     there = seen.rate != 0
     level = seen.rate[np.argmax(there)] if there.any() else 1.0
     with np.errstate(divide="ignore"):
@@ -141,18 +123,14 @@ def _for_same_work(seen: RateColumns) -> "Floats":
     return durations
 
 
-def _by_steps(seen: RateColumns) -> "Floats | None":
-    from ...numerics import np
-
+def _by_steps(seen: RateColumns) -> Floats | None:
     if np.isnan(seen.steps).any():
         return None
     return seen.steps * _for_a_unit(seen.rate)
 
 
-def by_elapsed(seen: RateColumns) -> "Floats | None":
+def by_elapsed(seen: RateColumns) -> Floats | None:
     """What the lines tell as ``elapsed``, if that is the time of each and not of all so far."""
-    from ...numerics import np
-
     if len(seen) < 2 or not (seen.elapsed > 0).all() or np.isnan(seen.time).any():
         return None
     overlaps = np.count_nonzero(np.diff(seen.time) < (1 - OVERLAPS) * seen.elapsed[1:])
@@ -162,41 +140,35 @@ def by_elapsed(seen: RateColumns) -> "Floats | None":
 class _Bunches(Struct, frozen=True, eq=False):
     """Lines that came together: where they begin and end among all lines, shape (k,) each."""
 
-    begins: "Places"
-    ends: "Places"
-    seconds: "Floats"  # that each took
+    begins: Counts
+    ends: Counts
+    seconds: Floats  # that each took
 
     def __len__(self) -> int:
         return len(self.begins)
 
     @property
-    def sizes(self) -> "Places":
+    def sizes(self) -> Counts:
         return self.ends - self.begins
 
-    def at(self, chosen: "Marks") -> "_Bunches":
+    def at(self, chosen: Marks) -> "_Bunches":
         return _Bunches(self.begins[chosen], self.ends[chosen], self.seconds[chosen])
 
-    def count_of(self, marks: "Marks", before: int = 0) -> "Places":
+    def count_of(self, marks: Marks, before: int = 0) -> Counts:
         """The number of marked lines in each bunch, and in so many lines before it."""
-        from ...numerics import np
-
         count = np.concatenate([[0], np.cumsum(marks)])
-        found: Places = count[self.ends] - count[self.begins - before]
+        found: Counts = count[self.ends] - count[self.begins - before]
         return found
 
-    def sum_of(self, values: "Floats") -> "Floats":
+    def sum_of(self, values: Floats) -> Floats:
         """The sum over the lines of each bunch."""
-        from ...numerics import np
-
         edges = np.stack([self.begins, self.ends], axis=1).ravel()
         total: Floats = np.add.reduceat(np.append(values, 0.0), edges)[::2]
         return total
 
 
-def _by_clock(lines: RateColumns) -> "Floats | None":
+def _by_clock(lines: RateColumns) -> Floats | None:
     """The durations that the times between the lines show; None if they show no pattern."""
-    from ...numerics import np
-
     bunches = _clock(lines)
     bunches = bunches.at(bunches.count_of(lines.counts) == bunches.sizes)
     if len(bunches) < FEWEST:
@@ -228,10 +200,8 @@ def _clock(lines: RateColumns) -> _Bunches:
     return told if len(told) > len(arrived) else arrived
 
 
-def _bunches(times: "Floats") -> _Bunches:
+def _bunches(times: Floats) -> _Bunches:
     """The lines by the times at which they came, without the first; none if the clock is unsure."""
-    from ...numerics import np
-
     apart = np.diff(times)
     if len(times) < 2 or not (apart >= 0).all():  # false for NaN
         return _Bunches(np.empty(0, int), np.empty(0, int), np.empty(0))
@@ -240,13 +210,11 @@ def _bunches(times: "Floats") -> _Bunches:
     return _Bunches(begins, ends, times[ends - 1] - times[begins - 1])
 
 
-def _fit(took: "Floats", expected: "Floats") -> tuple[float, float]:
+def _fit(took: Floats, expected: Floats) -> tuple[float, float]:
     """The median of ``took / expected``, and the mean deviation from it, as a fraction.
 
     Each deviation counts as at most a factor of ``PAUSE``: a pause fits neither kind of lines.
     """
-    from ...numerics import np
-
     finite = np.isfinite(expected)
     if not finite.any():
         return math.inf, math.inf
@@ -266,8 +234,6 @@ def sum_of_ranks(ranks: Sequence[Weighed]) -> Weighed:
     Args:
         ranks: the weighed observations of each rank that told any; at least one.
     """
-    from ...numerics import np
-
     first, *others = ranks
     if not others:
         return first
@@ -278,14 +244,12 @@ def sum_of_ranks(ranks: Sequence[Weighed]) -> Weighed:
     return Weighed(replace(first.lines, rate=rates), first.seconds)
 
 
-def _course(seen: Weighed) -> tuple["Floats", "Floats"]:
+def _course(seen: Weighed) -> tuple[Floats, Floats]:
     """The units that were done until each moment, both as fractions of the time of the rank.
 
     Returns:
         the ends of the observations after a 0, and the units until then, shape (n + 1,) each.
     """
-    from ...numerics import np
-
     share = np.concatenate([[0.0], seen.seconds / seen.seconds.sum()])
     ends = np.cumsum(share)
     return ends / ends[-1], np.cumsum(np.concatenate([[0.0], seen.lines.rate]) * share)

@@ -23,6 +23,7 @@ from operator import mul
 
 from msgspec import Struct, field
 
+from ...numerics import np
 from ...table import given_percent_text
 from .batch_means import MeanError, mean_error, t_quantile
 from .steady import Steady
@@ -139,7 +140,5 @@ def _within_launch(launch: Sequence[Series]) -> MeanError:
 
 
 def _error(series: Series) -> MeanError:
-    from ...numerics import np
-
     weights = np.array(series.seconds)
     return mean_error((np.array(series.rates) - series.mean) * weights / weights.mean())

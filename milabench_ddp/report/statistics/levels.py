@@ -10,13 +10,10 @@ observations, or for one or two in a row, cannot be told from a pause.
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from ...numerics import Floats, Marks, np
 from .start_up import COLD
 from .values import is_far
-
-if TYPE_CHECKING:
-    from .values import Floats, Marks
 
 WINDOWS = 30  # sliding medians reach over this part of a series on each side
 SHARED = 8  # of them in half of such a window
@@ -29,7 +26,7 @@ FOLLOWS = 2.0  # standard deviations of the autocorrelation of independent value
 FEW = 6  # visits; from so many on, the interval holds as often as it says
 
 
-def visits_if_few(rates: "Floats", start: int) -> int:
+def visits_if_few(rates: Floats, start: int) -> int:
     """The number of visits if there are too few to know the mean rate; else 0.
 
     Args:
@@ -53,7 +50,7 @@ def visits_if_few(rates: "Floats", start: int) -> int:
     return few if few and _follow(rates if start >= COLD else rest) else 0
 
 
-def _follow(rates: "Floats") -> bool:
+def _follow(rates: Floats) -> bool:
     """Whether rates are like those before them: by their autocorrelation, or that of their ranks.
 
     Of steps that are long and short at random, as those of batches of several lengths, the medians
@@ -66,13 +63,11 @@ def _follow(rates: "Floats") -> bool:
     return False
 
 
-def _visits(marks: "Marks") -> int:
+def _visits(marks: Marks) -> int:
     return 1 + int((marks[1:] != marks[:-1]).sum())
 
 
-def _calm(rates: "Floats") -> "Floats":
-    from ...numerics import np
-
+def _calm(rates: Floats) -> Floats:
     near = len(rates) // WINDOWS
     around = np.pad(rates, near, mode="reflect")
     windows = np.lib.stride_tricks.sliding_window_view(around, 2 * near + 1)
@@ -84,7 +79,7 @@ def _calm(rates: "Floats") -> "Floats":
     return medians
 
 
-def _is_high(calm: "Floats") -> "Marks":
+def _is_high(calm: Floats) -> Marks:
     """Which are above the middle, if what is above and what is below are two levels; else none.
 
     Steps of few ticks of a clock are too long and too short by turns, which is no level: medians
@@ -100,9 +95,7 @@ def _is_high(calm: "Floats") -> "Marks":
     return is_high & (1 - float(left) / float(calm.var() * len(calm)) >= APART)
 
 
-def _is_away(rates: "Floats") -> "Iterator[Marks]":
-    from ...numerics import np
-
+def _is_away(rates: Floats) -> Iterator[Marks]:
     level = float(np.median(rates))
     far = is_far(rates - level, level)
     stays = max(STAYS, STAYS_SHARE * len(rates))
@@ -111,8 +104,6 @@ def _is_away(rates: "Floats") -> "Iterator[Marks]":
             yield marks
 
 
-def _longest(marks: "Marks") -> int:
-    from ...numerics import np
-
+def _longest(marks: Marks) -> int:
     edges = np.flatnonzero(np.diff(marks, prepend=False, append=False))
     return int((edges[1::2] - edges[::2]).max(initial=0))

@@ -22,6 +22,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from ...numerics import np
 from .batch_means import mean_error, t_quantile
 
 SHORTEST = 5.0  # seconds: below, two ticks of the counter are 4 % and more
@@ -109,8 +110,6 @@ def by_power(readings: Sequence[tuple[float, float]], begin: float, end: float) 
     Returns:
         None if it cannot be known.
     """
-    from ...numerics import np
-
     inside = _inside(readings, begin, end)
     if len(inside) < FEWEST_SAMPLES:
         return None

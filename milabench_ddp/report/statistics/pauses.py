@@ -5,14 +5,10 @@ its neighbours on both sides: load that stays for longer is no pause. Several su
 are one pause.
 """
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
+from ...numerics import Counts, Floats, np
 from .values import is_far
-
-if TYPE_CHECKING:
-    from .values import Counts, Floats
 
 BLOCK, FEWEST_BLOCKS = 64, 3  # steps that share a level, and blocks of a short series
 BESIDE = 4  # neighbours on each side
@@ -21,7 +17,7 @@ BESIDE = 4  # neighbours on each side
 class Pauses(Struct, frozen=True):
     """The pauses of a series: the place of each in it, in ascending order."""
 
-    at: "Counts"
+    at: Counts
     length: int  # places of the series
 
     @property
@@ -29,10 +25,8 @@ class Pauses(Struct, frozen=True):
         return len(self.at) / self.length
 
 
-def pauses_of(times: "Floats") -> Pauses:
+def pauses_of(times: Floats) -> Pauses:
     """The pauses of a series of at least one step, in the order of time."""
-    from ...numerics import np
-
     excess, level = excess_of(times), float(np.median(times))
     steps = np.flatnonzero(is_far(excess, level) & (excess > 0))
     if len(steps):
@@ -44,13 +38,11 @@ def pauses_of(times: "Floats") -> Pauses:
     return Pauses(steps[np.diff(steps, prepend=-2) > 1], len(times))
 
 
-def excess_of(times: "Floats") -> "Floats":
+def excess_of(times: Floats) -> Floats:
     """By how much each step is longer than the level around it.
 
     The level goes in lines between the medians of blocks of steps.
     """
-    from ...numerics import np
-
     count = len(times)
     blocks = max(count // BLOCK, min(FEWEST_BLOCKS, count // 16), 1)
     size = count // blocks

@@ -17,14 +17,11 @@ together, but those at the same step once: what disturbs all ranks is no more su
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ...numerics import Counts, Floats, Marks, np
 from .pauses import Pauses
-
-if TYPE_CHECKING:
-    from .values import Counts, Floats, Marks
 
 ALPHA = 0.005  # the probability of a recurrence where there is none
 MEMBER = 0.01  # the same of one more series that shares a recurrence which is there
@@ -44,7 +41,7 @@ class Recurrence(Struct, frozen=True):
     period: float  # the median distance
     spread: float  # nine of ten distances differ from it by no more
     log_p: float  # the logarithm of the probability, of which ``ALPHA`` is the limit
-    of: "Mapping[int, Marks]"  # which pauses recur, by the place of their series
+    of: Mapping[int, Marks]  # which pauses recur, by the place of their series
 
 
 class _Distance(Struct, frozen=True):
@@ -65,8 +62,6 @@ class _Distance(Struct, frozen=True):
 
 def recurrences(series: Sequence[Pauses]) -> list[Recurrence]:
     """The recurrences among the pauses of some series, such as those of ranks; surest first."""
-    from ...numerics import np
-
     found: list[Recurrence] = []
     left = list(series)
     while len(found) < KINDS:
@@ -86,8 +81,6 @@ def recurrences(series: Sequence[Pauses]) -> list[Recurrence]:
 
 def _surest(series: Sequence[Pauses]) -> _Distance | None:
     """The distance that is least likely by chance: in one series or else in all; None if not."""
-    from ...numerics import np
-
     longest = max((each.length for each in series), default=0) // FEWEST
     tests = len(WIDTHS) * (sum(each.length // FEWEST for each in series) + longest)
     limit = float(np.log(ALPHA / max(tests, 1)))
@@ -107,8 +100,6 @@ def _surest_of(tried: Iterable["_Pairs"], limit: float) -> _Distance | None:
 
 
 def _apart(series: Sequence[Pauses]) -> list[Pauses]:
-    from ...numerics import np
-
     taken = np.zeros(max(each.length for each in series) + 2, dtype=bool)
     found = []
     for each in series:
@@ -123,8 +114,6 @@ class _Pairs:
     """How many pauses of some series have another one at each distance."""
 
     def __init__(self, series: Sequence[Pauses], longest: int) -> None:
-        from ...numerics import np
-
         self._series = [each for each in series if len(each.at) > 1]
         self._pairs = np.zeros(longest + 1 + max(WIDTHS))
         self._tried = np.zeros(longest + 1)  # pauses that have so many places behind them
@@ -134,8 +123,6 @@ class _Pairs:
         self._sums = np.concatenate([[0.0], np.cumsum(self._pairs)])
 
     def _count(self, pauses: Pauses) -> None:
-        from ...numerics import np
-
         at, length = pauses.at, pauses.length
         if len(at) ** 2 < FEW * length:
             pairs = np.bincount(np.abs(np.subtract.outer(at, at)).ravel(), minlength=length) / 2
@@ -153,8 +140,6 @@ class _Pairs:
 
     def unlikely(self, limit: float) -> list[_Distance]:
         """The surest distance with each tolerance, if its probability is below the limit."""
-        from ...numerics import np
-
         found = []
         for width in WIDTHS:
             steps = np.arange(max(2, NARROW * width), len(self._tried))
@@ -168,7 +153,7 @@ class _Pairs:
                 found += self._judged(int(steps[k]), width, limit)
         return found
 
-    def _within(self, steps: "Counts", width: int) -> "Floats":
+    def _within(self, steps: Counts, width: int) -> Floats:
         found: Floats = self._sums[steps + width + 1] - self._sums[steps - width]
         return found
 
@@ -188,8 +173,6 @@ class _Pairs:
 
         None if the probability is not below the limit, or chance explains half of the pairs.
         """
-        from ...numerics import np
-
         pairs = self._within(np.array([steps]), width)
         chance, apart, count = 0.0, 0.0, 0
         for each in self._series:
@@ -206,7 +189,7 @@ class _Pairs:
         return [_Distance(steps, width, sure)] if is_found else []
 
 
-def log_probability(pairs: "Floats", tried: "Floats", by_chance: "Floats") -> "Floats":
+def log_probability(pairs: Floats, tried: Floats, by_chance: Floats) -> Floats:
     """The bound on the logarithm of the probability of so many pairs; see the module.
 
     Args:
@@ -214,8 +197,6 @@ def log_probability(pairs: "Floats", tried: "Floats", by_chance: "Floats") -> "F
         tried: of so many
         by_chance: so many are expected to
     """
-    from ...numerics import np
-
     tried = np.maximum(tried, 1.0)
     p = np.clip(by_chance / tried, 1e-12, 1 - 1e-12)
     r = np.clip(pairs / tried, p, 1 - 1e-15)
@@ -223,9 +204,7 @@ def log_probability(pairs: "Floats", tried: "Floats", by_chance: "Floats") -> "F
     return found
 
 
-def _members(series: Sequence[Pauses], found: _Distance) -> "dict[int, Marks]":
-    from ...numerics import np
-
+def _members(series: Sequence[Pauses], found: _Distance) -> dict[int, Marks]:
     of: dict[int, Marks] = {}
     for k, each in enumerate(series):
         is_first, is_second = _paired(each.at, found)
@@ -240,17 +219,13 @@ def _members(series: Sequence[Pauses], found: _Distance) -> "dict[int, Marks]":
     return of
 
 
-def _paired(at: "Counts", found: _Distance) -> "tuple[Marks, Marks]":
-    from ...numerics import np
-
+def _paired(at: Counts, found: _Distance) -> tuple[Marks, Marks]:
     behind = np.searchsorted(at, at + found.low) < np.searchsorted(at, at + found.high, "right")
     before = np.searchsorted(at, at - found.high) < np.searchsorted(at, at - found.low, "right")
     return behind, before
 
 
-def _between(at: "Counts", found: _Distance) -> "Counts":
-    from ...numerics import np
-
+def _between(at: Counts, found: _Distance) -> Counts:
     behind = np.searchsorted(at, at + found.low)
     kept = behind < len(at)
     distances: Counts = at[behind[kept]] - at[kept]

@@ -31,17 +31,14 @@ worth few observations.
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ...numerics import Floats, np
 from . import levels, start_up
 from .batch_means import MeanError, mean_error
 from .values import COARSE, is_far
-
-if TYPE_CHECKING:
-    from .values import Floats
 
 FEWEST = 8  # with fewer, nothing is left out: too few to tell a ramp from chance
 REAL = 4.0  # standard errors of a start-up
@@ -71,14 +68,12 @@ class Steady(Struct, frozen=True):
         return replace(self, below=below, above=above)
 
 
-def steady_state(rates: "Sequence[float] | Floats") -> Steady:
+def steady_state(rates: Sequence[float] | Floats) -> Steady:
     """Find the steady state of a series of rates.
 
     Args:
         rates: finite, in units per second, in the order of time.
     """
-    from ...numerics import np
-
     n = len(rates)
     if n < FEWEST:
         return Steady(0)
@@ -98,7 +93,7 @@ def steady_state(rates: "Sequence[float] | Floats") -> Steady:
     return replace(found, visits=levels.visits_if_few(np.array(rates, dtype=float), start))
 
 
-def _with_remainder(rates: "Floats", found: Steady) -> Steady:
+def _with_remainder(rates: Floats, found: Steady) -> Steady:
     rest = rates[found.start :]
     mean = float(rest.mean())
     remainder = start_up.remainder(rates, found.start)
@@ -107,7 +102,7 @@ def _with_remainder(rates: "Floats", found: Steady) -> Steady:
     return found.reaching(-remainder / mean, mean_error(rest).half_width / mean)
 
 
-def _unsure_start(rates: "Floats", found: Steady) -> Steady:
+def _unsure_start(rates: Floats, found: Steady) -> Steady:
     """The steady state where it is not known whether what was left out was a start-up.
 
     It may as well be one of two levels in turn, so the interval reaches to the mean of the run.
@@ -127,9 +122,7 @@ def _unsure_start(rates: "Floats", found: Steady) -> Steady:
     return told.reaching(apart * share, mean_error(rest).half_width / mean)
 
 
-def _without_pauses(rates: "Floats") -> "Floats":
-    from ...numerics import np
-
+def _without_pauses(rates: Floats) -> Floats:
     around = np.pad(rates, NEAR, mode="reflect")
     windows = np.lib.stride_tricks.sliding_window_view(around, 2 * NEAR + 1)
     middle = np.empty(len(rates))
@@ -140,10 +133,8 @@ def _without_pauses(rates: "Floats") -> "Floats":
     return np.where(is_pause, middle, rates)
 
 
-def _least_standard_error(rates: "Floats", most: int) -> int:
+def _least_standard_error(rates: Floats, most: int) -> int:
     """The number of observations to leave out by MSER around a line, at most ``most``."""
-    from ...numerics import np
-
     n = len(rates)
     place = np.arange(n, dtype=float)[::-1]
     above = rates[::-1] - rates[-1]  # shifted near to the mean, the sums of squares stay exact
@@ -159,9 +150,7 @@ def _least_standard_error(rates: "Floats", most: int) -> int:
     return int(np.argmin(errors[n - 1 - most :][::-1]))
 
 
-def _differ(first: "Floats", rest: "Floats") -> bool:
-    from ...numerics import np
-
+def _differ(first: Floats, rest: Floats) -> bool:
     if not len(first):
         return False
     count = len(rest)
@@ -175,7 +164,7 @@ def _differ(first: "Floats", rest: "Floats") -> bool:
     return distance > max(REAL * error, COARSE * abs(float(rest.mean())))
 
 
-def _moves(rates: "Floats", start: int) -> Steady:
+def _moves(rates: Floats, start: int) -> Steady:
     """The steady state, and how the rates in it still move.
 
     Args:
@@ -207,28 +196,24 @@ def _moves(rates: "Floats", start: int) -> Steady:
     return Steady(start, problem, change).reaching(after / mean - 1, margin)
 
 
-def _error(deviations: "Floats", parameters: int) -> MeanError:
+def _error(deviations: Floats, parameters: int) -> MeanError:
     error = mean_error(deviations, parameters)
     # rates that alternate have a very sure mean, but only over many of them
     least = float(deviations.std(ddof=parameters)) / math.sqrt(len(deviations))
     return MeanError(max(error.sem, least), error.freedom)
 
 
-def _nearest(rates: "Floats", *fits: "Floats") -> "Floats":
+def _nearest(rates: Floats, *fits: Floats) -> Floats:
     return min(fits, key=lambda fit: float(((rates - fit) ** 2).sum()))
 
 
-def _curve(rates: "Floats", degree: int) -> "Floats":
-    from ...numerics import np
-
+def _curve(rates: Floats, degree: int) -> Floats:
     place = np.linspace(-1, 1, len(rates))
     values: Floats = np.polynomial.Polynomial.fit(place, rates, degree)(place)
     return values
 
 
-def _step(rates: "Floats") -> "Floats":
-    from ...numerics import np
-
+def _step(rates: Floats) -> Floats:
     n = len(rates)
     edge = max(2, n // EDGE)
     count = np.arange(edge, n - edge + 1)

@@ -4,17 +4,9 @@ import math
 import statistics
 from array import array
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
+from ...numerics import Counts, Floats, Marks, np
 from ...results.records import is_finite
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Marks = NDArray[np.bool_]
-    Counts = NDArray[np.int_]
 
 NAN = math.nan
 MAD_TO_STD = 1.4826  # of a normal distribution
@@ -27,7 +19,7 @@ def known(values: Iterable[object]) -> list[float]:
     return [float(value) for value in values if is_finite(value)]
 
 
-def total(numbers: "Floats") -> float:
+def total(numbers: Floats) -> float:
     """The sum of finite numbers, rounded once."""
     return math.fsum(numbers.data)  # without a list of them
 
@@ -47,8 +39,6 @@ def deviation(values: Iterable[object]) -> float:
     if not isinstance(values, array):
         numbers = known(values)
         return statistics.pstdev(numbers) if len(numbers) > 1 else NAN
-    from ...numerics import np
-
     rates = np.asarray(values)  # millions of them, all known
     if len(rates) < 2:
         return NAN
@@ -60,13 +50,11 @@ def robust_std(values: Iterable[float], middle: float) -> float:
     return MAD_TO_STD * median(abs(value - middle) for value in values)
 
 
-def is_far(deviations: "Floats", level: float) -> "Marks":
+def is_far(deviations: Floats, level: float) -> Marks:
     """Which of these deviations from about ``level`` are more than chance makes them.
 
     That is more than ``FAR`` robust standard deviations (1.4826 times the median absolute one).
     """
-    from ...numerics import np
-
     distances = np.abs(deviations)
     spread = max(MAD_TO_STD * float(np.median(distances)), COARSE * abs(level))
     found: Marks = distances > FAR * spread
@@ -84,7 +72,7 @@ def ratio(part: float, whole: float) -> float:
     return NAN if not part or math.isnan(part) else math.copysign(math.inf, part)
 
 
-def percentile(ordered: "Sequence[float] | Floats", share: float) -> float:
+def percentile(ordered: Sequence[float] | Floats, share: float) -> float:
     """The percentile of values in ascending order, by NumPy's default linear interpolation.
 
     Args:
@@ -101,7 +89,7 @@ def percentile(ordered: "Sequence[float] | Floats", share: float) -> float:
     return low + (float(ordered[below + 1]) - low) * (place - below)
 
 
-def extremes(values: "Floats", places: "Counts", count: int) -> "tuple[Floats, Floats, Floats]":
+def extremes(values: Floats, places: Counts, count: int) -> tuple[Floats, Floats, Floats]:
     """The minimum, median and maximum of the values at each place; NaN where there is none.
 
     Args:
@@ -112,8 +100,6 @@ def extremes(values: "Floats", places: "Counts", count: int) -> "tuple[Floats, F
     Returns:
         three arrays, shape (count,).
     """
-    from ...numerics import np
-
     order = np.lexsort((values, places))
     ordered = values[order]
     edges = np.searchsorted(places[order], np.arange(count + 1))

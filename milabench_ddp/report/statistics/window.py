@@ -1,24 +1,21 @@
 """When a process measured its steady state, by the clock of its node."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ...numerics import Floats, np
 from ...results.rate_columns import RateColumns
 from .durations import LATE, Weighed, by_elapsed
 from .values import total
-
-if TYPE_CHECKING:
-    from .values import Floats
 
 
 class Window(Struct, frozen=True, eq=False):
     """The time of the observations in the steady state, from its begin to its end."""
 
     # the begin, then the end of each observation: seconds since the epoch, shape (n + 1,)
-    ends: "Floats"
-    work: "Floats"  # the share of the work that was done until then, from 0 to 1, shape (n + 1,)
+    ends: Floats
+    work: Floats  # the share of the work that was done until then, from 0 to 1, shape (n + 1,)
 
     @property
     def begin(self) -> float:
@@ -32,7 +29,7 @@ class Window(Struct, frozen=True, eq=False):
     def seconds(self) -> float:
         return self.end - self.begin
 
-    def shares(self, times: Sequence[float]) -> tuple["Floats", "Floats"]:
+    def shares(self, times: Sequence[float]) -> tuple[Floats, Floats]:
         """The parts of the window that are nearest to each time, as work and as seconds.
 
         Args:
@@ -41,8 +38,6 @@ class Window(Struct, frozen=True, eq=False):
         Returns:
             shares of the work, whose sum is 1, and seconds, shape (k,) each.
         """
-        from ...numerics import np
-
         middles = (np.array(times[1:]) + np.array(times[:-1])) / 2
         edges = np.concatenate([[self.begin], middles, [self.end]])
         return np.diff(np.interp(edges, self.ends, self.work)), np.diff(edges)
@@ -55,8 +50,6 @@ def window_of(observations: Weighed, start: int) -> Window | None:
         observations: those that count, with their durations.
         start: how many come before the steady state.
     """
-    from ...numerics import np
-
     lines, seconds = observations.lines, observations.seconds
     ends, begin = _ends(lines)
     if start == 0 and (begin is None or _is_late(seconds, ends, begin)):
@@ -70,7 +63,7 @@ def window_of(observations: Weighed, start: int) -> Window | None:
     return Window(np.concatenate([[first], ends[start:]]), done / done[-1])
 
 
-def _is_late(seconds: "Floats", ends: "Floats", begin: float) -> bool:
+def _is_late(seconds: Floats, ends: Floats, begin: float) -> bool:
     others = total(seconds[1:])
     if not others > 0:
         return False
@@ -78,14 +71,12 @@ def _is_late(seconds: "Floats", ends: "Floats", begin: float) -> bool:
     return float(ends[0]) - begin > LATE * second * float(seconds[0])
 
 
-def _ends(lines: RateColumns) -> tuple["Floats", float | None]:
+def _ends(lines: RateColumns) -> tuple[Floats, float | None]:
     """When each observation ended, and when the first began, if that is known.
 
     A line may be written long after the end of its observation. If lines tell the time since the
     loop began, the one that was written soonest tells when that was.
     """
-    from ...numerics import np
-
     if not _is_told(lines.time):
         return (lines.arrived if _is_told(lines.arrived) else np.empty(0)), None
     if not _is_told(lines.elapsed):
@@ -96,7 +87,5 @@ def _ends(lines: RateColumns) -> tuple["Floats", float | None]:
     return began + lines.elapsed, began
 
 
-def _is_told(values: "Floats") -> bool:
-    from ...numerics import np
-
+def _is_told(values: Floats) -> bool:
     return len(values) > 0 and not np.isnan(values).any()

@@ -25,7 +25,7 @@ from tests.support.trained_ranks import SHARES, Job
 from tests.support.trained_ranks import trained as job_of
 
 if TYPE_CHECKING:
-    from milabench_ddp.report.statistics.values import Floats
+    from milabench_ddp.numerics import Floats
 
 
 def member(rank: int, forward: float, data: float = 1.0, node: str = "") -> RankSummary:

@@ -17,7 +17,6 @@ from ..report.order import in_order
 from ..report.page.write import open_page, page_path, write_page
 from ..report.plots import write_charts
 from ..report.prediction.predict import predictions_of
-from ..report.suite_score import Prices
 from ..report.sweeps.sweep import sweep_of
 from ..report.tables import REPORT_TABLES, TABLES
 from ..report.timeline import write_timeline
@@ -55,11 +54,10 @@ def main(options: ReportOptions) -> int:
             raise SelectionError("--csv and --format json ask for two formats: leave one out")
         options = replace(options, format="csv")
     has_score = not options.compat and options.table in (None, "scores")
-    for name in ("baseline", "price"):
-        if getattr(options, name) and not has_score:
-            raise SelectionError(
-                f"--{name} is for the score, and goes without --compat and other tables than scores"
-            )
+    if options.baseline and not has_score:
+        raise SelectionError(
+            "--baseline is for the score, and goes without --compat and other tables than scores"
+        )
     if options.predict and (options.compat or options.table or options.baseline):
         raise SelectionError("--predict goes without --compat, --table and --baseline")
     files = {name: path for name in FILES if (path := getattr(options, name)) is not None}
@@ -83,7 +81,6 @@ def main(options: ReportOptions) -> int:
         compat_formulas=options.compat,
         weights=None if options.config is None else _weights(options.config),
         baseline=options.baseline,
-        prices=Prices(options.price[0], options.price[-1]) if options.price else None,
         pool=options.pool,
         of_any_size=bool(options.predict),
     )

@@ -107,17 +107,6 @@ def node_counts(text: str) -> tuple[int, ...]:
     return tuple(sorted({positive(word.strip()) for word in text.split(",")}, reverse=True))
 
 
-def prices(text: str) -> tuple[float, ...]:
-    """The prices in ``2.49`` or ``2.49,3.99``, more than 0."""
-    try:
-        found = tuple(map(float, text.split(",")))
-    except ValueError:
-        found = ()
-    if len(found) not in (1, 2) or not all(0 < price < float("inf") for price in found):
-        raise ArgumentTypeError(f"{shortened(text)!r} is not a price, or two")
-    return found
-
-
 def names(text: str) -> list[str]:
     """The names in ``a,b``."""
     return [name.strip() for name in text.split(",") if name.strip()]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .option import fail_on, names, node_counts, option, positive, prices
+from .option import fail_on, names, node_counts, option, positive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,10 +58,6 @@ class ReportOptions:
     baseline: str | None = option(
         None, "the run folder that the score is relative to", metavar="RUN"
     )
-    price: tuple[float, ...] = option(
-        (), "the price of a device for an hour, and that of the baseline's if it differs",
-        type=prices, metavar="P[,BASE]",
-    )  # fmt: skip
     timeline: str | None = option(
         None, "write the steps of all ranks to this file, for ui.perfetto.dev, and nothing else",
         metavar="FILE",

@@ -22,7 +22,7 @@ from .pooling import check_distinct, check_poolable, differences_of
 from .process import ProcessResult
 from .run_info import run_info
 from .statistics.values import NAN
-from .suite_score import Prices, milabench_score, suite_score
+from .suite_score import milabench_score, suite_score
 from .summary import milabench_row, summary_row
 
 Weights = Mapping[str, float]
@@ -34,7 +34,6 @@ def report_of(
     compat_formulas: bool = False,
     weights: Weights | None = None,
     baseline: str | Path | None = None,
-    prices: Prices | None = None,
     pool: bool = False,
     of_any_size: bool = False,
 ) -> Report:
@@ -45,7 +44,6 @@ def report_of(
         compat_formulas: whether to use milabench's statistics instead of our own.
         weights: of the enabled benchmarks of a configuration, by name; None: the recorded weights.
         baseline: the folder of the run that the score is relative to; not for milabench's formulas.
-        prices: of the devices, for the score; not for milabench's formulas.
         pool: whether to pool runs that differ, too.
         of_any_size: whether to pool runs on different numbers of nodes and devices.
 
@@ -69,7 +67,7 @@ def report_of(
     else:
         rows, failed = _by_us(runs, weights, planned)
         theirs = report_of([base.path]) if base else None
-        score = suite_score(rows, infos, theirs, weights, prices)
+        score = suite_score(rows, infos, theirs, weights)
     from_baseline = differences_of([*runs, base]) if base else ()
     measured = Measurements(compat_formulas, runs, rows, differences, from_baseline, failed)
     found = findings_of(measured)

@@ -21,7 +21,6 @@ class BenchmarkScore(Struct, frozen=True):
     score: Annotated[float, about("0 if the benchmark failed as a whole")]
     error: Annotated[float, about("half of the 95 % interval of score")]
     per_watt: Annotated[float, about("units of work for a joule; null without its energy")]
-    per_price: Annotated[float, about("units of work for a unit of money; null without a price")]
 
 
 class Score(Struct, frozen=True):
@@ -35,17 +34,14 @@ class Score(Struct, frozen=True):
     of_others: float = NAN  # the score without those
     half_width: float = NAN  # of the 95 % interval of that, as a fraction
     per_watt: float = NAN  # of the benchmarks whose energy is known
-    per_price: float = NAN
-    is_asked: bool = False  # by prices
 
     @property
     def is_told(self) -> bool:
-        is_asked = self.is_asked or self.baseline is not None
-        return is_asked or not math.isnan(self.value)
+        return self.baseline is not None or not math.isnan(self.value)
 
     @property
     def told(self) -> list[str]:
-        """The score, with what counts as 0 in it, and that for energy and money where known."""
+        """The score, with what counts as 0 in it, and that for energy where known."""
         if math.isnan(self.value):
             return [f"none: {self.reason}"]
         of = f" of {self.baseline}" if self.baseline else ""
@@ -64,8 +60,6 @@ class Score(Struct, frozen=True):
             count = len(self.benchmarks)
             part = f" ({known} of {count} benchmarks)" if known < count else ""
             told.append(f"for a watt {self.per_watt:.4g}{of}{part}")
-        if not math.isnan(self.per_price):
-            told.append(f"for money {self.per_price:.4g}{of}")
         return told
 
 

@@ -12,35 +12,23 @@ The error of a mean is made of the half widths of the 95 % intervals of its benc
 fractions and as independent errors: ``sqrt(sum((weight * h)^2)) / sum(weight)``; that of a ratio
 has those of both runs. Of single launches they are within the launch: a rerun can differ by more.
 
-Work for a watt is the score over the power of the devices; work for money is that in an hour, over
-the price of the devices that the benchmark uses for an hour.
+Work for a watt is the score over the power of the devices.
 """
 
 import math
 from collections.abc import Callable, Container, Sequence
 from operator import mul
 
-from msgspec import Struct
-
 from ..config.schema import SkipKind
 from ..errors import shown_names
 from ..events import Outcome
 from .energy import energy_of_row
 from .model import Report, Row, Rows
-from .process import Processes, by_launch
 from .run_info import RunInfo
 from .scores import BenchmarkScore, Score
 from .statistics.values import NAN
 
 SHOWN = 3  # names in a reason
-HOUR = 3600.0  # seconds
-
-
-class Prices(Struct, frozen=True):
-    """What a device costs for an hour, in any currency; NaN where it is not given."""
-
-    own: float = NAN
-    of_baseline: float = NAN
 
 
 def suite_score(
@@ -48,7 +36,6 @@ def suite_score(
     runs: Sequence[RunInfo],
     baseline: Report | None = None,
     enabled: Container[str] = (),
-    prices: Prices | None = None,
 ) -> Score:
     """The score of a suite, or the reason why there is none.
 
@@ -57,23 +44,19 @@ def suite_score(
         runs: the runs that they are from.
         baseline: the report on the run that the score is relative to; None without one.
         enabled: the benchmarks of the suite; empty: all that were not disabled.
-        prices: of the devices; None if they are not given.
     """
     counting = [row for row in rows if row.weight > 0 and row.enabled]
     reason = _why_none(rows, counting, runs, enabled)
     path = baseline.runs[0].path if baseline else None
     if not reason and baseline is not None:
         reason = _why_no_ratios(counting, runs, baseline)
-    is_asked = prices is not None
     if reason:
-        return Score(reason=reason, baseline=path, is_asked=is_asked)
+        return Score(reason=reason, baseline=path)
     theirs = {row.name: row for row in baseline.rows} if baseline else {}
-    prices = prices or Prices()
     scores = []
     for row in counting:
         base = theirs.get(row.name)
         score = _over(_known(row.score), base.score if base else None)
-        per_price = _per_price(base, prices.of_baseline) if base else None
         scores.append(
             BenchmarkScore(
                 row.name,
@@ -82,7 +65,6 @@ def suite_score(
                 score,
                 score * math.hypot(row.half_width, base.half_width if base else 0.0),
                 _over(_per_watt(row), _per_watt(base) if base else None),
-                _over(_per_price(row, prices.own), per_price),
             )
         )
     failed = tuple(score.name for score in scores if not score.score)
@@ -94,8 +76,6 @@ def suite_score(
         of_others=_mean(scores, lambda each: each.score),
         half_width=_half_width(scores),
         per_watt=_mean(scores, lambda each: each.per_watt),
-        per_price=_mean(scores, lambda each: each.per_price),
-        is_asked=is_asked,
     )
 
 
@@ -126,28 +106,6 @@ def _half_width(scores: Sequence[BenchmarkScore]) -> float:
 def _per_watt(row: Row) -> float:
     energy = energy_of_row(row)
     return row.score / energy.watts if energy is not None and energy.watts > 0 else NAN
-
-
-def _per_price(row: Row, price: float) -> float:
-    """Units of work for a unit of money.
-
-    Args:
-        row: the benchmark.
-        price: of a device for an hour.
-    """
-    devices = max(map(_device_count, by_launch(row.processes)), default=0)
-    return row.score * HOUR / (price * devices) if devices else NAN
-
-
-def _device_count(launch: Processes) -> int:
-    used = set()
-    for process in launch:
-        record = process.record
-        indices = record.config.get("devices")
-        if record.device is not None or not isinstance(indices, list):
-            indices = [record.device]
-        used |= {(record.place[1], str(index)) for index in indices}
-    return len(used)
 
 
 def _why_none(rows: Rows, counting: Rows, runs: Sequence[RunInfo], enabled: Container[str]) -> str:

@@ -7,9 +7,7 @@ import pytest
 
 from milabench_ddp.report.scores import NO_SCORE, BenchmarkScore, Score
 
-BENCHMARKS = tuple(
-    BenchmarkScore(name, "x/s", 1.0, 2.0, math.nan, math.nan, math.nan) for name in "ab"
-)
+BENCHMARKS = tuple(BenchmarkScore(name, "x/s", 1.0, 2.0, math.nan, math.nan) for name in "ab")
 
 
 @pytest.mark.parametrize(
@@ -36,7 +34,6 @@ BENCHMARKS = tuple(
             Score(0.0, baseline=Path("r"), failed=("a",), of_others=0.98, benchmarks=BENCHMARKS),
             ["0 of r, as a failed; without that 0.98"],
         ),
-        (Score(1.5, baseline=Path("r"), per_price=2.0), ["1.500 of r", "for money 2 of r"]),
     ],
 )
 def test_what_is_told(score: Score, told: list[str]) -> None:

@@ -12,7 +12,7 @@ from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.model import NAN, Report, Row, Summary
 from milabench_ddp.report.run_info import RunInfo
 from milabench_ddp.report.scores import Score
-from milabench_ddp.report.suite_score import Prices, suite_score
+from milabench_ddp.report.suite_score import suite_score
 from tests.support.devices_that_end import OK, devices
 from tests.support.result_files import (
     config,
@@ -131,7 +131,7 @@ def test_a_benchmark_without_a_weight_does_not_count(tmp_path: Path) -> None:
 def test_why_there_is_none_is_told_to_who_asks() -> None:
     rows = [replace(ROW, weight=0.0)]
     assert not suite_score(rows, [RUN]).is_told
-    asked = suite_score(rows, [RUN], prices=Prices(2.0))
+    asked = suite_score(rows, [RUN], BASE)
     assert asked.is_told
     assert asked.told == ["none: no benchmark has a weight"]
 
@@ -158,17 +158,6 @@ def test_what_failed_before_its_first_rate_counts_too(tmp_path: Path) -> None:
     broken = end(1, outcome="failed", reason="it broke")
     write(now, "b.D0", config("b", device=0), start(), broken)
     assert score(now, baseline).told == [f"0 of {baseline}, as b failed; without that 0.9"]
-
-
-@pytest.mark.parametrize(("prices", "value"), [((2.0, 2.0), 1.0), ((2.0, 4.0), 2.0)])
-def test_work_for_money(tmp_path: Path, prices: tuple[float, float], value: float) -> None:
-    """Eight devices that cost 2 an hour make 80 units a second: 18,000 for a unit of money."""
-    write_state(tmp_path, "ok", {"b": "ok"})
-    devices(tmp_path, "." * 8)
-    alone = score(tmp_path, prices=Prices(*prices))
-    assert alone.per_price == pytest.approx(80 * 3600 / 16)
-    assert score(tmp_path, tmp_path, prices=Prices(*prices)).per_price == pytest.approx(value)
-    assert math.isnan(score(tmp_path).per_price)
 
 
 def test_work_for_a_watt_is_of_what_was_measured(tmp_path: Path) -> None:

@@ -47,7 +47,6 @@ def document_of(report: Report) -> ReportDocument:
         score_failed=report.score.failed,
         score_of_others=report.score.of_others,
         score_per_watt=report.score.per_watt,
-        score_per_price=report.score.per_price,
         scores=report.score.benchmarks,
         findings=report.findings,
         errors=report.errors,

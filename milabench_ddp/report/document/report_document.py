@@ -71,7 +71,6 @@ class ReportDocument(Document):
     score_failed: Annotated[tuple[str, ...], about("what failed as a whole, and counts as 0 in it")]
     score_of_others: Annotated[float, about("the score without those")]
     score_per_watt: Annotated[float, about("that of what is known of work for a joule")]
-    score_per_price: Annotated[float, about("that of work for a unit of money, with --price")]
     scores: Annotated[tuple[BenchmarkScore, ...], about("what the score is the mean of")]
     findings: Annotated[tuple[Finding, ...], about("the worst first")]
     errors: Annotated[list[str], about("the sentences of the findings that are errors")]

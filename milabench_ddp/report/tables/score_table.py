@@ -7,13 +7,12 @@ OF_BASELINE = "(ratios to the baseline)"
 
 
 def scores(report: Report) -> Table:
-    """A row for each benchmark of the suite: its score, for a joule and for money where known."""
+    """A row for each benchmark of the suite: its score, and that for a joule where known."""
     columns = (
         Column("benchmark"),
         Column("weight", ".2f"),
         Column("score", ".5g"),
         Column("for a J", ".4g"),
-        Column("for money", ".4g"),
         Column("unit", unknown=""),
     )
     has_baseline = report.score.baseline is not None
@@ -21,6 +20,6 @@ def scores(report: Report) -> Table:
     for each in report.score.benchmarks:
         unit = "" if has_baseline else each.unit
         score = Measured(each.score, each.error, with_error=True)
-        rows.append((each.name, each.weight, score, each.per_watt, each.per_price, unit))
+        rows.append((each.name, each.weight, score, each.per_watt, unit))
     notes = (OF_BASELINE,) if has_baseline and rows else ()
     return without_unknown(Table(columns, tuple(rows), "Scores", notes), always=3)

@@ -167,7 +167,7 @@ class Secrets:
         if not self._needles:
             return text
         lines = text.decode()
-        is_clean = "\\u" not in lines and not self._literals.any_in(lines)
+        is_clean = "\\u" not in lines and not self._literals.numbers_in(lines)
         return text if is_clean else _STRING.sub(self._hide_string, lines).encode()
 
     def _hide_string(self, found: re.Match[str]) -> str:

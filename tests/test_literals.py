@@ -34,7 +34,8 @@ def test_they_are_found_as_one_by_one(parts: list[str], literals: list[str], bet
     for filled in ("", between * 700, " " * 9000):
         text = between.join(parts) + filled + between.join(parts)
         assert together(literals, text) == one_by_one(literals, text)
-        assert Literals(literals).any_in(text) == any(each in text for each in literals)
+        expected = {number for number, each in enumerate(literals) if each in text}
+        assert Literals(literals).numbers_in(text) == expected
 
 
 @given(st.lists(st.text("ab<1>", min_size=1, max_size=4), min_size=7, max_size=20, unique=True))

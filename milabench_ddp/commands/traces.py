@@ -19,22 +19,10 @@ from ..display.outline import Outline
 from ..events import Status
 from ..files import read_bytes
 from ..report.assemble import report_of
+from ..report.findings import FINDERS
 from ..results.read_state import ignore, read_benchmark
 from ..results.run_dir import RunDir
 
-# The findings about what takes time in a step, which a trace may explain.
-EXPLAINED = frozenset(
-    {
-        "data_bound",
-        "exposed_communication",
-        "host_bound",
-        "jitter",
-        "slow_device",
-        "slow_link",
-        "slow_rank",
-        "uneven_stages",
-    }
-)
 STEPS = ("--steps", "3", "--seconds", "0.001", "--profile")
 """After its own options a program gets these: so few measured steps, then those of the trace."""
 UNKNOWN = b"unrecognized arguments: "  # argparse's words
@@ -50,7 +38,7 @@ def chosen(run: RunDir, benchmarks: Sequence[Benchmark], when: str) -> list[Benc
     if when == "always":
         return list(benchmarks)
     findings = report_of([run.path]).findings
-    names = {found.benchmark for found in findings if found.name in EXPLAINED}
+    names = {found.benchmark for found in findings if FINDERS[found.name].is_traced}
     return [benchmark for benchmark in benchmarks if benchmark.name in names]
 
 

@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 from ..errors import MilabenchError, contained, reason_of
 from ..events import Outcome
-from .finding import Finding, Severity
 from .model import Failure, Report, Row
 
 T = TypeVar("T")
@@ -71,9 +70,3 @@ def unreadable(name: str, weight: float, count: float, error: Exception) -> tupl
     reason = f"no report can be made of it: {reason_of(error)}"
     row = Row.unmeasured(name, max(count, 1.0), weight, {}, count)
     return row, Failure(name, "", None, Outcome.FAILED, reason)
-
-
-def broken_finding(name: str, error: Exception) -> Finding:
-    """The finding that replaces one whose search failed."""
-    sentence = f"the search for `{name}` failed: {reason_of(error)}"
-    return Finding(sentence, name=name, severity=Severity.ERROR)

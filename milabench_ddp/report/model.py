@@ -15,7 +15,7 @@ from .compat import MilabenchSummary
 from .finding import Finding, Severity
 from .mfu import UNKNOWN, Utilisation
 from .monitored import Monitored, MonitoredHost
-from .process import ProcessResult, by_launch, counted, ended_ok, is_bandwidth
+from .process import Processes, ProcessResult, by_launch, counted, ended_ok, is_bandwidth
 from .ranks.rank_summary import RankSummary
 from .run_info import UNKNOWN_OUTCOME, RunInfo
 from .scores import NO_SCORE, Score
@@ -80,8 +80,12 @@ class Row(Struct, frozen=True, dict=True):
         return self.summary.facts.get(group, {})
 
     @property
+    def counted(self) -> Processes:
+        return counted(self.processes)
+
+    @property
     def measuring(self) -> list[Monitored]:
-        kept = {process.record.path for process in counted(self.processes)}
+        kept = {process.record.path for process in self.counted}
         return [device for device in self.monitored if device.process.record.path in kept]
 
     @property
@@ -114,8 +118,7 @@ class Row(Struct, frozen=True, dict=True):
 
     @property
     def drift(self) -> float:
-        processes = counted(self.processes)
-        moving = [each.steady.change for each in processes if each.steady.problem]
+        moving = [each.steady.change for each in self.counted if each.steady.problem]
         return max(moving, key=abs, default=NAN)
 
     @property

@@ -11,7 +11,7 @@ from milabench_ddp.events import Outcome, Verdict
 from milabench_ddp.report import assemble, findings
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.broken_rows import in_spite_of_broken
-from milabench_ddp.report.findings.finder import warning
+from milabench_ddp.report.findings.finder import finding
 from milabench_ddp.report.model import Report, Row
 from milabench_ddp.report.process import ProcessResult
 from milabench_ddp.report.text import report_text
@@ -67,15 +67,20 @@ def test_so_is_a_process_of_which_nothing_can_be_told(
 def test_a_finding_that_cannot_be_looked_for_is_a_finding(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def looks(row: Row) -> Any:
+    @finding("warning", "")
+    def mine(row: Row) -> Any:
         raise ZeroDivisionError(f"of {row.name}")
         yield
 
-    monkeypatch.setitem(findings.BENCHMARK_FINDINGS, "mine", warning(looks))
-    monkeypatch.setitem(findings.RUN_FINDINGS, "of_runs", warning(lambda _: {}["x"]))
+    @finding("warning", "", of_runs=True)
+    def about_runs(_: object) -> Any:
+        return {}["x"]
+
+    for each in (mine, about_runs):
+        monkeypatch.setitem(findings.FINDERS, each.name, each)
     made = report_of([folder])
     said = [each.sentence for each in made.findings if "the search for" in each.sentence]
-    assert said[0].startswith("the search for `of_runs` failed: milabench itself failed")
+    assert said[0].startswith("the search for `about_runs` failed: milabench itself failed")
     assert [each.split(" (")[0] for each in said[1:]] == [
         f"{name}: the search for `mine` failed: milabench itself failed: "
         f"ZeroDivisionError: of {name}"

@@ -1,4 +1,4 @@
-"""A new report format, table or finding costs one file and one line of a dict."""
+"""A new report format or table costs one file and one line of a dict; a finding, a function."""
 
 import json
 from textwrap import dedent
@@ -68,31 +68,21 @@ def test_a_report_table_is_a_file_and_a_line(package_copy: PackageCopy) -> None:
     assert "gpt-ddp,tokens/s" in csv.out.splitlines()
 
 
-def test_a_finding_is_a_file_and_a_line(package_copy: PackageCopy) -> None:
-    package_copy.add_file(
-        "milabench_ddp/report/findings/few_steps.py",
-        '''
-        """Benchmarks of which few rates were measured."""
-
-        from ..finding import Finding, Findings
-        from ..model import Row
-
-        FEWEST = 30
-
-
-        def few_rates(row: Row) -> Findings:
-            """A mean of few rates is uncertain."""
-            count = sum(process.observed for process in row.processes)
-            if count < FEWEST:
-                yield Finding(f"only {count} rates were measured", evidence={"rates": count})
-        ''',
+def test_a_finding_is_a_function_in_the_file_of_its_subject(package_copy: PackageCopy) -> None:
+    rates = "milabench_ddp/report/findings/rates.py"
+    package_copy.add_line(
+        rates,
+        after="APART_BY = ",
+        line=dedent('''
+            @finding("note", "only {rates} rates were measured", "measure for longer")
+            def few_rates(row: Row) -> Iterator[Found]:
+                """A mean of few rates is uncertain."""
+                count = sum(process.observed for process in row.processes)
+                if count < 30:
+                    yield Found("", {"rates": count})
+        '''),
     )
-    findings = "milabench_ddp/report/findings/__init__.py"
-    imported = "from .few_steps import few_rates"
-    line = '    "few_rates": note(few_rates, "measure for longer"),'
-    package_copy.add_line(findings, after="from .finder", line=imported)
-    package_copy.add_line(findings, after='"slow_rank":', line=line)
-    assert len(package_copy.touched) == 2
+    assert package_copy.touched == {rates}
     assert (
         "resnet50-ddp: only 24 rates"
         in package_copy.milabench("report", FIRST, "--table", "findings").out

@@ -1,38 +1,49 @@
-"""Findings about the environment that programs ran in."""
+"""Findings about what programs ran with, beside what the run planned and recorded.
+
+They are about variables, devices and versions. Programs that tell no devices have no such findings.
+"""
 
 from collections import defaultdict
+from collections.abc import Iterator
 
 from ...errors import shown_names
 from ...hazards import hazards_in
 from ...results.records import Payload, Record, Run, is_finite, mapping_or_empty
-from ..finding import Finding, Findings
-from .finder import Measurements
+from ..model import Row
+from ..ranks.rank_launch import LaunchKey
+from ..ranks.rank_summary import rank_id
+from .finder import Found, Measurements, finding
 
-_SHOWN = 3  # benchmarks that a sentence names
+SHOWN = 3  # benchmarks that a sentence names
+SOFTWARE = {"torch": "torch", "cuda": "CUDA", "nccl": "NCCL", "cudnn": "cuDNN"}
 
 
-def hazards(measured: Measurements) -> Findings:
+@finding(
+    "warning",
+    "{setting}{where}: {effect} (in {names})",
+    "unset it, unless it is what you measure",
+    of_runs=True,
+)
+def hazard(measured: Measurements) -> Iterator[Found]:
     """Variables that are known to slow programs down, or to change what is measured."""
-    names: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
-    nodes: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+    found: dict[tuple[str, str], list[Record]] = defaultdict(list)
     for run in measured.runs:
         for record in run.records:
             machines = record.config.get("num_machines")
-            found = hazards_in(
+            hazards = hazards_in(
                 _environment(run, record),
                 on_gpu=record.accelerators.get("arch") not in (None, "cpu"),
                 nodes=int(machines) if is_finite(machines) else 1,
             )
-            for hazard in found:
-                names[hazard][record.name] = None
-                nodes[hazard][record.node] = None
-    for (setting, effect), benchmarks in names.items():
-        known = [node for node in nodes[setting, effect] if node]
-        where = f" on {shown_names(known)}" if known else ""
-        shown = shown_names(list(benchmarks), _SHOWN)
-        sentence = f"{setting}{where}: {effect} (in {shown})"
-        evidence = {"setting": setting, "benchmarks": list(benchmarks), "nodes": known}
-        yield Finding(sentence, place=", ".join(known), evidence=evidence)
+            for each in hazards:
+                found[each].append(record)
+    for (setting, effect), records in found.items():
+        benchmarks = list(dict.fromkeys(record.name for record in records))
+        nodes = list(dict.fromkeys(record.node for record in records if record.node))
+        where = f" on {shown_names(nodes)}" if nodes else ""
+        words = {"where": where, "effect": effect, "names": shown_names(benchmarks, SHOWN)}
+        evidence = {"setting": setting, "benchmarks": benchmarks, "nodes": nodes}
+        yield Found(", ".join(nodes), evidence, words)
 
 
 def _environment(run: Run, record: Record) -> Payload:
@@ -45,3 +56,65 @@ def _environment(run: Run, record: Record) -> Payload:
         of_node = dict(mapping_or_empty(run.state.header.machine.get("environment")))
     given = mapping_or_empty((record.start or {}).get("env"))
     return {name: str(value) for name, value in {**of_node, **given}.items()}
+
+
+# Its numbers are those of another device.
+@finding("error", "{ranks} {measured}", "look at what sets CUDA_VISIBLE_DEVICES")
+def other_device(row: Row) -> Iterator[Found]:
+    """Ranks that measured another device than the plan's, or one device together."""
+    wrong: dict[str, dict[str, None]] = defaultdict(dict)
+    using: dict[tuple[LaunchKey, str], dict[str, None]] = defaultdict(dict)
+    for process in row.processes:
+        record = process.record
+        for rank, told in record.devices.items():
+            name = rank_id(record, rank).name
+            label = f"{name} ({record.node})" if record.node else name
+            if sentence := _other_device(record, told):
+                wrong[sentence][label] = None
+            if isinstance(told.get("uuid"), str):
+                using[process.launch, told["uuid"]][label] = None
+    found = [(tuple(ranks), sentence) for sentence, ranks in wrong.items()]
+    for (_, uuid), ranks in using.items():
+        if len(ranks) > 1:
+            found.append((tuple(ranks), f"measured the same GPU, {uuid}"))
+    for names, sentence in dict.fromkeys(found):
+        words = {"ranks": shown_names(names), "measured": sentence}
+        yield Found(", ".join(names), words=words)
+
+
+def _other_device(record: Record, told: Payload) -> str:
+    """What a rank measured in place of its device; empty if it is the one of the plan."""
+    indices = record.config.get("devices")
+    if not isinstance(indices, list) or not indices:
+        indices = list(mapping_or_empty(record.accelerators.get("gpus")))
+    gpus = list(map(record.gpu, indices))
+    arch, kind, name = record.accelerators.get("arch"), told.get("kind"), told.get("name")
+    if kind is not None and arch is not None and (kind == "cpu") != (arch == "cpu"):
+        products = {str(gpu.get("product")) for gpu in gpus}
+        planned = "CPU slots" if arch == "cpu" else shown_names(sorted(products)) or arch
+        measured = "the CPU" if kind == "cpu" else name
+        return f"measured {measured}, and the plan was {planned}: its numbers are of {measured}"
+    uuid, known = told.get("uuid"), [str(gpu.get("uuid")) for gpu in gpus]
+    # The UUID of an instance of MIG is not that of its GPU; voir's back-ends have none.
+    comparable = known and all(each.startswith("GPU-") for each in known)
+    if uuid is None or uuid in known or not comparable:
+        return ""
+    return f"measured {uuid}, and the plan was {shown_names(known)}, as the driver names them"
+
+
+@finding("note", "it ran with {mine}, and the run recorded {other}")
+def other_software(row: Row) -> Iterator[Found]:
+    """Versions that programs ran with, and that are not those that the run recorded.
+
+    Packages add parts: 9.26.0.51 is cuDNN's 9.26.0.
+    """
+    found: dict[tuple[str, str], None] = {}
+    for process in row.processes:
+        recorded = mapping_or_empty(process.record.meta.get("pytorch"))
+        for told in process.record.devices.values():
+            for key, name in SOFTWARE.items():
+                mine, other = str(told.get(key) or ""), str(recorded.get(key) or "")
+                if mine and other and not f"{other}.".startswith(f"{mine}."):
+                    found[f"{name} {mine}", other] = None
+    for mine, other in found:
+        yield Found(words={"mine": mine, "other": other})

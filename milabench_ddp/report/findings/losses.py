@@ -1,16 +1,16 @@
-"""Findings about losses that say that a program does not learn. NaN is a failure: see ``failed``.
+"""Findings about losses that say that a program does not learn. NaN is a failure: see ``failures``.
 
 A loss that stays where it is within its noise is no finding: on random data, which is new in each
-step, there is nothing to learn.
+step, there is nothing to learn. The speed counts all the same: it depends on the numbers in few
+kernels.
 """
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...metric_line import LARGEST
-from ..finding import Finding, Findings
 from ..model import Row
-from ..process import counted
-from .finder import in_some_of
+from .finder import Found, finding, in_some_of
 
 if TYPE_CHECKING:
     from ...numerics import Floats
@@ -20,29 +20,34 @@ ABOVE = 0.95  # of the pairs of an early and a late loss: the late one is higher
 MATTERS = 0.1  # the least rise, as a share of the largest early loss
 
 
-def losses_not_falling(row: Row) -> Findings:
+@finding(
+    "warning",
+    "{place}: its loss {does}{where}",
+    "check its data and its learning rate",
+    layer="loss",
+)
+def loss_not_falling(row: Row) -> Iterator[Found]:
     """Losses that rise beyond their noise, or that are the same number again and again."""
     found = []
-    processes = counted(row.processes)
-    for process in processes:
+    for process in row.counted:
         told = process.record.losses.values()
         losses = told[abs(told) < LARGEST]
-        said = _rise(losses) or _standstill(losses)
-        if said:
-            found.append((process.record.tag, said, losses))
+        if does := _not_falling(losses):
+            found.append((process.record.tag, does, losses))
     if found:
-        tag, said, losses = found[0]
+        tag, does, losses = found[0]
         evidence = {"losses": len(losses), "first": float(losses[0]), "last": float(losses[-1])}
-        where = in_some_of(len(found), len(processes))
-        yield Finding(f"{tag}: its loss {said}{where}", place=tag, evidence=evidence)
+        yield Found(tag, evidence, {"does": does, "where": in_some_of(found, row.counted)})
 
 
-def _rise(losses: "Floats") -> str:
-    """From where to where the losses rise; empty if they do not."""
+def _not_falling(losses: "Floats") -> str:
+    """What the losses do instead; empty if they fall, or are too few to know."""
     from ...numerics import np
 
     if len(losses) < FEWEST:
         return ""
+    if losses[0] and (losses == losses[0]).all():  # a loss of 0 has been learned
+        return f"is {losses[0]:.6g} in each of {len(losses)} lines: nothing is learned"
     third = len(losses) // 3
     early, late = np.sort(losses[:third]), losses[-third:]
     higher = int(np.searchsorted(early, late).sum())
@@ -51,10 +56,3 @@ def _rise(losses: "Floats") -> str:
     if higher < ABOVE * third**2 or after - before < MATTERS * float(abs(early).max()):
         return ""
     return f"rises, from {before:.4g} to {after:.4g}"
-
-
-def _standstill(losses: "Floats") -> str:
-    """That all losses are the same number; empty if they differ. One of 0 has been learned."""
-    if len(losses) < FEWEST or not losses[0] or (losses != losses[0]).any():
-        return ""
-    return f"is {losses[0]:.6g} in each of {len(losses)} lines: nothing is learned"

@@ -1,43 +1,52 @@
-"""Findings about the memory of ranks: how near to its limit, and what that cost."""
+"""Findings about the memory of ranks: how near to its limit, what that cost, who told it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from ..finding import Finding, Findings
 from ..memory import RankMemory, memories
 from ..model import Row
 from ..ranks.rank_summary import labels
+from .finder import Found, finding
 
 NEAR = 0.95  # of the memory of the device
 
 
-def near_memory_limit(row: Row) -> Findings:
-    """Ranks whose device had nearly no memory left."""
+@finding(
+    "warning",
+    "{place} came to {used:.1%} of the memory of its device "
+    "({in_use:.0f} of {total:.0f} MiB){others}",
+    "use smaller batches, or --activation checkpoint",
+    section="ranks",
+)
+def near_memory_limit(row: Row) -> Iterator[Found]:
     found = [rank for rank in memories(row) if rank.used >= NEAR]
     if found:
         worst = max(found, key=lambda rank: rank.used)
-        sentence = (
-            f"{worst.id.label} came to {worst.used:.1%} of the memory of its device "
-            f"({worst.in_use:.0f} of {worst.state('total'):.0f} MiB){_others(found, worst)}"
-        )
+        words = {"used": worst.used, "others": _others(found, worst)}
         evidence = {"in_use": worst.in_use, "total": worst.state("total"), "ranks": len(found)}
-        yield Finding(sentence, place=worst.id.label, evidence=evidence)
+        yield Found(worst.id.label, evidence, words)
 
 
-def allocator_retries(row: Row) -> Findings:
-    """Ranks whose allocator found no memory in the measured steps, and made some free."""
+@finding(
+    "warning",
+    "{place} ran out of memory {retries:.0f} times in the measured steps: each time it waited for "
+    "its device, gave back all memory that it kept, and asked anew{others}",
+    "use smaller batches, or PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+    section="ranks",
+)
+def allocator_retries(row: Row) -> Iterator[Found]:
     found = [rank for rank in memories(row) if rank.state("retries") > 0]
     if found:
         worst = max(found, key=lambda rank: rank.state("retries"))
-        times = worst.state("retries")
-        sentence = (
-            f"{worst.id.label} ran out of memory {times:.0f} times in the measured steps: each "
-            f"time it waited for its device, gave back all memory that it kept, and asked anew"
-            f"{_others(found, worst)}"
-        )
-        evidence = {"retries": times, "ranks": len(found)}
-        yield Finding(sentence, place=worst.id.label, evidence=evidence)
+        evidence = {"retries": worst.state("retries"), "ranks": len(found)}
+        yield Found(worst.id.label, evidence, {"others": _others(found, worst)})
 
 
 def _others(found: Sequence[RankMemory], worst: RankMemory) -> str:
     others = dict.fromkeys(rank.id for rank in found if rank.id != worst.id)
     return f"; so did {labels(others)}" if others else ""
+
+
+@finding("note", "peak_memory is what the program reserved; the device was not sampled")
+def memory_not_sampled(row: Row) -> Iterator[Found]:
+    if row.reserved >= 0 and row.summary.peak_memory_source != "device":
+        yield Found()

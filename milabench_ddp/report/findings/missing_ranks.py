@@ -1,62 +1,79 @@
 """Findings about jobs and ranks of which something is missing: all, or some of their steps."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ...errors import shown_names
 from ...events import Status
 from ...results.records import is_finite, mapping_or_empty
-from ..completeness import jobs_of
-from ..finding import Finding, Findings
+from ..completeness import JobRanks, jobs_of
 from ..model import Row
 from ..ranks.rank_launch import LaunchKey
+from .finder import Found, finding
 
 
-def silent_ranks(row: Row) -> Findings:
+# It hangs, or never began; the rate of its job is not that of the ranks that were planned.
+@finding(
+    "error",
+    "{job}: {place} of {planned} told nothing",
+    "see what it printed, and whether its node and its device answer",
+    layer="planning",
+)
+def silent_rank(row: Row) -> Iterator[Found]:
     """Ranks that told nothing, where others of their job did."""
     for job in jobs_of(row.processes):
         if job.silent:
-            sentence = f"{job.name}: {_ranks(job.silent)} of {job.planned} told nothing"
-            evidence = {"ranks": job.silent, "planned": job.planned}
-            yield Finding(sentence, place=_ranks(job.silent), evidence=evidence)
+            yield _missing(job, job.silent)
 
 
-def missing_jobs(row: Row) -> Findings:
+@finding(
+    "error",
+    "only {jobs} of {planned} jobs{repeat} left a file",
+    "run it again",
+    layer="planning",
+)
+def missing_job(row: Row) -> Iterator[Found]:
     """Launches of which fewer jobs left a file than the plan has."""
     jobs: dict[LaunchKey, set[tuple[str, ...]]] = defaultdict(set)
     planned: dict[LaunchKey, int] = {}
     for process in row.processes:
         plan = mapping_or_empty(process.record.config.get("plan"))
-        count = plan.get("n")
         if process.status is not Status.RUNNING and plan.get("method") == "njobs":
+            count = plan.get("n")
             jobs[process.launch].add(process.record.job)
             planned[process.launch] = int(count) if is_finite(count) else 1
     for launch, found in jobs.items():
         _, repeat = launch
         if len(found) < planned[launch]:
-            where = f" of {repeat}" if repeat else ""
-            sentence = f"only {len(found)} of {planned[launch]} jobs{where} left a file"
             evidence = {"jobs": len(found), "planned": planned[launch]}
-            yield Finding(sentence, place=repeat, evidence=evidence)
+            yield Found(repeat, evidence, {"repeat": f" of {repeat}" if repeat else ""})
 
 
-def missing_steps(row: Row) -> Findings:
+@finding(
+    "warning",
+    "{job}: {place} told only {told} of {most} steps",
+    "see what it printed last",
+    section="steps",
+)
+def missing_steps(row: Row) -> Iterator[Found]:
     """Ranks that told no steps, or fewer than others of their job."""
     for job in jobs_of(row.processes):
         if not job.is_whole:
             continue  # why it told no more is a finding of its own
         if job.stepless:
-            sentence = f"{job.name}: {_ranks(job.stepless)} of {job.planned} told no steps"
-            evidence = {"ranks": job.stepless, "planned": job.planned}
-            yield Finding(sentence, place=_ranks(job.stepless), evidence=evidence)
+            yield _missing(job, job.stepless, "{job}: {place} of {planned} told no steps")
         most = max(job.steps.values(), default=0)
-        fewer = [rank for rank, count in sorted(job.steps.items()) if count < most]
+        fewer = {rank: count for rank, count in sorted(job.steps.items()) if count < most}
         if fewer:
-            told = shown_names([str(job.steps[rank]) for rank in fewer])
-            sentence = f"{job.name}: {_ranks(fewer)} told only {told} of {most} steps"
-            evidence = {"steps": {str(rank): job.steps[rank] for rank in fewer}, "most": most}
-            yield Finding(sentence, place=_ranks(fewer), evidence=evidence)
+            steps = {str(rank): count for rank, count in fewer.items()}
+            words = {"job": job.name, "told": shown_names(list(map(str, fewer.values())))}
+            yield Found(_shown(list(fewer)), {"steps": steps, "most": most}, words)
 
 
-def _ranks(ranks: Sequence[int]) -> str:
+def _missing(job: JobRanks, ranks: Sequence[int], sentence: str = "") -> Found:
+    evidence = {"ranks": ranks, "planned": job.planned}
+    return Found(_shown(ranks), evidence, {"job": job.name}, sentence=sentence)
+
+
+def _shown(ranks: Sequence[int]) -> str:
     return shown_names([f"rank {rank}" for rank in ranks])

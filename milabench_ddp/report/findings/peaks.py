@@ -1,86 +1,104 @@
-"""Findings about the peak that MFU is a fraction of, and about programs that claim more."""
+"""Findings about the FLOP/s that programs claim, and the peak that they are a fraction of."""
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 
 from ...table import Measured
-from ..finding import Finding, Findings
-from ..mfu import HARDWARE_RATIO, Peak
+from ..mfu import HARDWARE_RATIO
 from ..model import Row
-from ..process import counted
 from ..told import TFLOPS, told_by
-from .finder import Measurements, in_some_of
-
-SPEEDS = (TFLOPS, HARDWARE_RATIO, "step_ms")
+from .finder import Found, Measurements, finding, in_some_of
 
 
-def measured_peaks(measured: Measurements) -> Findings:
-    """The peak that MFU is a fraction of."""
-    peaks: set[Peak] = set()
-    for row in measured.rows:
-        peaks |= set(row.used.peaks)
-    for peak in sorted(peaks, key=lambda peak: (peak.precision, peak.benchmark)):
-        speed = f"{Measured(peak.tflop_s, peak.error, with_error=True).text('.4g')} TFLOP/s"
-        sentence = (
-            f"MFU in {peak.precision} is relative to the {speed} that {peak.benchmark} measured"
-        )
-        yield Finding(sentence, evidence={"tflop_s": peak.tflop_s})
-
-
-def above_peak(row: Row) -> Findings:
+# One of two speeds is wrong, and nothing here tells which.
+@finding(
+    "error",
+    "no MFU: it claims {claimed} TFLOP/s on a device{and_peak}",
+    "check the FLOP of its model, and its precision",
+)
+def above_peak(row: Row) -> Iterator[Found]:
     """A program that claims more than the measured peak, or not even a positive number."""
     reached, peak = row.used.impossible, row.used.peak
     if peak is None or math.isnan(reached):
         return
-    claimed, measured = (f"{value:.4g}" for value in (reached, peak.tflop_s))
+    claimed, measured = f"{reached:.4g}", f"{peak.tflop_s:.4g}"
     if claimed == measured:
-        claimed, measured = (f"{value:.8g}" for value in (reached, peak.tflop_s))
-    sentence = f"no MFU: it claims {claimed} TFLOP/s on a device"
+        claimed, measured = f"{reached:.8g}", f"{peak.tflop_s:.8g}"
+    and_peak = ""
     if reached > 0:
-        sentence += (
+        and_peak = (
             f", and {peak.benchmark} reached only {measured} TFLOP/s in {peak.precision}: one of "
             f"the two is wrong"
         )
-    yield Finding(sentence, evidence={TFLOPS: reached, "tflop_s": peak.tflop_s})
+    evidence = {TFLOPS: reached, "tflop_s": peak.tflop_s}
+    yield Found("", evidence, {"claimed": claimed, "and_peak": and_peak})
 
 
-def hardware_above_peak(row: Row) -> Findings:
+@finding(
+    "error",
+    "no HFU: with its recomputation it claims {hfu:.1%} of the {tflop_s:.4g} TFLOP/s "
+    "that {peak.benchmark} reached in {peak.precision}: one of the two is wrong",
+    "check its ratio of hardware FLOP to those of the model",
+)
+def hardware_above_peak(row: Row) -> Iterator[Found]:
     """A program that claims more than the measured peak with its recomputation."""
     reached, peak = row.used.with_recomputation, row.used.peak
-    if peak is None or not reached > 1:
-        return
-    sentence = (
-        f"no HFU: with its recomputation it claims {reached:.1%} of the {peak.tflop_s:.4g} TFLOP/s "
-        f"that {peak.benchmark} reached in {peak.precision}: one of the two is wrong"
-    )
-    yield Finding(sentence, evidence={"hfu": reached, "tflop_s": peak.tflop_s})
+    if peak is not None and reached > 1:
+        yield Found("", {"hfu": reached, "tflop_s": peak.tflop_s}, {"peak": peak})
 
 
-def told_by_a_part(row: Row) -> Findings:
+@finding(
+    "warning", "{place}: its {name} is {value}: left out{where}", "let it tell a finite number"
+)
+def speed_not_finite(row: Row) -> Iterator[Found]:
+    """TFLOP/s and step times that are infinite or NaN, and are left out."""
+    for name in (TFLOPS, HARDWARE_RATIO, "step_ms"):
+        told = {process.record.tag: process.record.not_finite.get(name) for process in row.counted}
+        found = {tag: counts for tag, counts in told.items() if counts}
+        values: Counter[str] = Counter()
+        for counts in found.values():
+            values += counts
+        if found:
+            where = in_some_of(found, row.counted)
+            words = {"name": name, "value": next(iter(values)), "where": where}
+            yield Found(next(iter(found)), {"values": dict(values)}, words)
+
+
+@finding(
+    "warning",
+    "only {telling} of {processes} processes tell their TFLOP/s",
+    "let each process tell the same",
+)
+def told_by_a_part(row: Row) -> Iterator[Found]:
     """TFLOP/s, or the type that the MFU needs, of a part of the processes alone."""
-    measured = [process for process in counted(row.processes) if process.series is not None]
+    measured = [process for process in row.counted if process.series is not None]
     telling = [process for process in measured if told_by([process], TFLOPS) is not None]
     if 0 < len(telling) < len(measured):
-        sentence = f"only {len(telling)} of {len(measured)} processes tell their TFLOP/s"
-        yield Finding(sentence, evidence={"telling": len(telling), "processes": len(measured)})
-    if row.used.without_peak:
-        count = f"{row.used.without_peak} of {len(telling)} processes"
-        sentence = f"no MFU: no peak is known for the precision of {count}"
-        yield Finding(sentence, evidence={"without_peak": row.used.without_peak})
+        yield Found("", {"telling": len(telling), "processes": len(measured)})
+    if without := row.used.without_peak:
+        sentence = "no MFU: no peak is known for the precision of {without_peak} of {all} processes"
+        yield Found("", {"without_peak": without}, {"all": len(telling)}, sentence=sentence)
 
 
-def speeds_not_finite(row: Row) -> Findings:
-    """TFLOP/s and step times that are infinite or NaN, and are left out."""
-    processes = counted(row.processes)
-    for name in SPEEDS:
-        values: Counter[str] = Counter()
-        telling = []
-        for process in processes:
-            told = process.record.not_finite.get(name)
-            if told:
-                values += told
-                telling.append(process.record.tag)
-        if values:
-            first, where = next(iter(values)), in_some_of(len(telling), len(processes))
-            sentence = f"{telling[0]}: its {name} is {first}: left out{where}"
-            yield Finding(sentence, place=telling[0], evidence={"values": dict(values)})
+@finding(
+    "note",
+    "MFU in {peak.precision} is relative to the {speed} TFLOP/s that {peak.benchmark} measured",
+    of_runs=True,
+)
+def measured_peak(measured: Measurements) -> Iterator[Found]:
+    peaks = {peak for row in measured.rows for peak in row.used.peaks}
+    for peak in sorted(peaks, key=lambda peak: (peak.precision, peak.benchmark)):
+        speed = Measured(peak.tflop_s, peak.error, with_error=True).text(".4g")
+        yield Found("", {"tflop_s": peak.tflop_s}, {"peak": peak, "speed": speed})
+
+
+@finding(
+    "warning",
+    "widths are not multiples of 8, so kernels pad them or are slower: {widths}",
+    "choose a model, or a number of ranks, whose shards are multiples of 8",
+)
+def misaligned_widths(row: Row) -> Iterator[Found]:
+    """Widths of heads and shards that the kernels of matrix products and attention do not like."""
+    if odd := row.reported("model").get("misaligned"):
+        yield Found("", {"widths": odd})

@@ -1,120 +1,214 @@
 """Findings about what is slower than its peers: devices, ranks, links, and nodes of such."""
 
 import math
-from collections import defaultdict
-from collections.abc import Set
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence, Set
+from itertools import groupby
+from operator import attrgetter
 
-from ..finding import Finding, Findings
-from ..links import Link, LinkKind, kinds_of
+from ...table import Measured
+from ..links import kinds_of
 from ..model import Row
 from ..once import once
-from ..process import counted, series_of_devices
+from ..process import series_of_devices
 from ..ranks.rank_launch import WHOLE, LaunchKey, blocks_of, undisturbed
-from ..ranks.rank_summary import RankId
-from ..ranks.stragglers import FEWEST_STEPS, Blocks, slower_places
+from ..ranks.rank_summary import RankId, labels, peers
+from ..ranks.stragglers import FEWEST_STEPS, Blocks, Straggler, all_stragglers, slower_places
 from ..statistics.values import mean, median
-from .slow_ranks import OF_OTHERS, count_of, findings_of_ranks, nodes_of, reference_of
+from .finder import Found, finding
+from .links import nodes_of_links, words_of_link
+from .what_if import condition, faster
+
+OF_OTHERS = "the median of the others"
+OF_STAGE = "the median of the others with its stages"
+SLOW_DEVICE = "{place} is {slower:.1%} slower than {reference} ({rate:.5g} against {against})"
+SLOW_RANK = (
+    "{place} is {slower:.1%} slower than {reference} in its own work{when}{of_node} "
+    "({local_ms:.5g} against {median:.5g} ms a step, mostly {part}): {waits} for it{others}{gain}"
+)
+SLOW_LINKS = (
+    "{place}: all its {links} links {where} are slow: {gb_s:.4g} GB/s ({ways}), "
+    "{lower:.0%} less than the median ({median_gb_s:.4g})"
+)
 
 
-def slow_nodes(row: Row) -> Findings:
+@finding(
+    "warning",
+    SLOW_RANK,
+    "look at its GPUs, its cooling, its cores and its network",
+    section="ranks",
+)
+def slow_node(row: Row) -> Iterator[Found]:
     """Nodes most of whose ranks, devices or links are slow, where those of the others are not."""
     yield from _slow_devices(row, of_nodes=True)
-    yield from findings_of_ranks(row, of_nodes=True)
+    yield from _slow_ranks(row, of_nodes=True)
     for kind in kinds_of(row):
-        for node in _nodes_of_links(kind):
+        for node in nodes_of_links(kind):
             links = [link for link in kind.slow if node in link.nodes]
-            where, ways = kind.name
             gb_s = median(link.gb_s for link in links)
-            lower = 1 - gb_s / kind.typical
-            sentence = (
-                f"{node}: all its {len(links)} links {where} are slow: {gb_s:.4g} GB/s ({ways}), "
-                f"{lower:.0%} less than the median ({kind.typical:.4g})"
-            )
             evidence = {"gb_s": gb_s, "median_gb_s": kind.typical, "links": len(links)}
-            yield Finding(sentence, place=node, evidence=evidence)
+            yield Found(node, evidence, words_of_link(kind, gb_s), sentence=SLOW_LINKS)
 
 
-def slow_devices(row: Row) -> Findings:
+@finding(
+    "warning",
+    SLOW_DEVICE,
+    "look at its clocks, heat and neighbours",
+    section="ranks",
+    is_traced=True,
+)
+def slow_device(row: Row) -> Iterator[Found]:
     """The slowest of several devices, if it is slower than the others by more than chance."""
-    yield from _slow_devices(row, of_nodes=False)
+    return _slow_devices(row, of_nodes=False)
 
 
-def _nodes_of_links(kind: LinkKind) -> list[str]:
-    """The nodes all of whose links to other nodes are slow, two at least."""
-    links: dict[str, list[Link]] = defaultdict(list)
-    for link in kind.links:
-        for node in set(link.nodes):
-            links[node].append(link)
-    slow = {id(link) for link in kind.slow}
-    nodes = []
-    for node, own in sorted(links.items()):
-        is_between = all(len(set(link.nodes)) > 1 for link in own)
-        if is_between and len(own) > 1 and all(id(link) in slow for link in own):
-            nodes.append(node)
-    return nodes if len(nodes) < len(links) else []
+@finding(
+    "warning",
+    SLOW_RANK,
+    "look at what it does in that part of a step",
+    section="own",
+    is_traced=True,
+)
+def slow_rank(row: Row) -> Iterator[Found]:
+    """The ranks that the others of their job wait for: one finding for each part that is slow."""
+    return _slow_ranks(row, of_nodes=False)
 
 
-def _slow_devices(row: Row, *, of_nodes: bool) -> Findings:
-    series = series_of_devices(counted(row.processes))
+def _slow_devices(row: Row, *, of_nodes: bool) -> Iterator[Found]:
+    series = series_of_devices(row.counted)
     if len(series) < 2 or math.isnan(row.perf):
         return
-    slow = _slow_of_devices(row)
-    rates = sorted((mean(each.mean for each in found), id) for id, found in series.items())
-    nodes = nodes_of(sorted(slow), series)
+    slow = _slower_devices(row)
+    rates = {id: mean(each.mean for each in found) for id, found in series.items()}
+    nodes = _nodes_of(sorted(slow), series)
     if of_nodes:
         for node, ids in nodes.items():
-            own = median(rate for rate, id in rates if id in ids)
-            typical = median(rate for rate, id in rates if id.node not in nodes)
-            share = f"{len(ids)} of its {count_of(series, node)} devices"
-            yield _slow_place(row, node, own, typical, f"{OF_OTHERS}, with {share}")
+            own = median(rates[id] for id in ids)
+            typical = median(rate for id, rate in rates.items() if id.node not in nodes)
+            share = f"{OF_OTHERS}, with {len(ids)} of its {_count_of(series, node)} devices"
+            yield _slower(row, node, own, typical, share)
         return
-    rate, slowest = rates[0]
+    slowest = min(rates, key=lambda id: (rates[id], id))
     if slowest in slow and slowest.node not in nodes:
-        typical = median(other for other, _ in rates[1:])
-        reference = reference_of([id for _, id in rates], slowest)
-        yield _slow_place(row, slowest.label, rate, typical, reference)
+        typical = median(rate for id, rate in rates.items() if id != slowest)
+        reference = _reference_of(sorted(rates), slowest, OF_OTHERS)
+        yield _slower(row, slowest.label, rates[slowest], typical, reference)
 
 
-def _slow_place(row: Row, place: str, rate: float, typical: float, reference: str) -> Finding:
-    slower = 1 - rate / typical
-    against = f"{rate:.5g} against {typical:.5g} {row.unit}".rstrip()
-    sentence = f"{place} is {slower:.1%} slower than {reference} ({against})"
-    evidence = {"rate": rate, "median": typical, "slower": slower}
-    return Finding(sentence, place=place, evidence=evidence)
+def _slower(row: Row, place: str, rate: float, typical: float, reference: str) -> Found:
+    evidence = {"rate": rate, "median": typical, "slower": 1 - rate / typical}
+    words = {"reference": reference, "against": f"{typical:.5g} {row.unit}".rstrip()}
+    return Found(place, evidence, words, sentence=SLOW_DEVICE)
 
 
 @once
-def _slow_of_devices(row: Row) -> Set[RankId]:
-    return slower_places(_blocks_of_devices(row))
-
-
-def _blocks_of_devices(row: Row) -> dict[RankId, Blocks]:
+def _slower_devices(row: Row) -> Set[RankId]:
     from ...numerics import np
 
     found: dict[RankId, dict[LaunchKey, dict[str, list[float]]]] = defaultdict(dict)
-    for process in counted(row.processes):
+    for process in row.counted:
         if process.series is None or len(process.series.rates) < FEWEST_STEPS:
             continue
-        for id in series_of_devices([process]):
-            rates = np.array(process.series.rates)
-            if (rates > 0).all():
-                levels = [undisturbed(blocks) for blocks in blocks_of(1 / rates)]
-                found[id][process.launch] = {WHOLE: np.concatenate(levels).tolist()}
-    return dict(found)
+        rates = np.array(process.series.rates)
+        for id in series_of_devices([process]) if (rates > 0).all() else ():
+            levels = [undisturbed(blocks) for blocks in blocks_of(1 / rates)]
+            found[id][process.launch] = {WHOLE: np.concatenate(levels).tolist()}
+    blocks: dict[RankId, Blocks] = dict(found)
+    return slower_places(blocks)
 
 
-def slow_links(row: Row) -> Findings:
-    """Links that are much slower than most of their kind."""
-    for kind in kinds_of(row):
-        nodes = set(_nodes_of_links(kind))
-        for link in kind.slow:
-            if not nodes.isdisjoint(link.nodes):
-                continue  # a finding about its node
-            where, ways = kind.name
-            lower = 1 - link.gb_s / kind.typical
-            sentence = (
-                f"ranks {link.label} exchange {link.gb_s:.4g} GB/s ({ways}), {lower:.0%} less than "
-                f"the median of the pairs {where} ({kind.typical:.4g})"
-            )
-            evidence = {"gb_s": link.gb_s, "median_gb_s": kind.typical, "nodes": list(link.nodes)}
-            yield Finding(sentence, place=link.label, evidence=evidence)
+def _slow_ranks(row: Row, *, of_nodes: bool) -> Iterator[Found]:
+    """The slow ranks of each slow node, or those of no such node; of pipelines, by their stages."""
+    if any(process.record.device is not None for process in row.processes):
+        return
+    groups = _slow_groups(row)
+    always = [slow for _, slow, _ in groups if not slow[0].when]
+    everyone = {each.rank.id for slow in always for each in slow}
+    for node, slow, compared in groups:
+        if bool(node) is not of_nodes:
+            continue
+        first, ids = slow[0], [each.rank.id for each in slow]
+        reference = _reference_of(compared, ids[0], OF_STAGE if first.rank.stages else OF_OTHERS)
+        local_ms = median(each.rank.local_ms for each in slow) if node else first.rank.local_ms
+        evidence: dict[str, object] = {
+            "local_ms": local_ms,
+            "median": first.typical,
+            "slower": local_ms / first.typical - 1,
+            "part": first.part,
+            "ranks": {each.rank.id.label: each.slower for each in slow},
+        }
+        is_median = reference in (OF_OTHERS, OF_STAGE)
+        share = f", with {len(slow)} of its {_count_of(compared, node)} ranks" if node else ""
+        others = f", and for {labels(ids[1:])}" if len(ids) > 1 and not node else ""
+        words = {
+            "reference": reference,
+            "when": first.when,
+            "of_node": share,
+            "waits": "they wait" if is_median else f"{reference} waits",
+            "others": others,
+            "gain": "",
+        }
+        if first.when:  # what it costs depends on how the run goes on
+            evidence["when"] = first.when[1:]
+        else:
+            gain = _gain_without(row, set(ids), evidence, "faster")
+            if gain is not None:
+                which = "they were as fast" if len(ids) > 1 else "it were as fast"
+                words["gain"] += f"; if {which}, steps would be {gain.text('.1%')} faster"
+            if len(always) > 1:
+                gain = _gain_without(row, everyone, evidence, "faster_without_any")
+                if gain is not None:
+                    words["gain"] += f", and without any straggler {gain.text('.1%')}"
+            words["gain"] += condition(row) if "faster" in evidence else ""
+        yield Found(node or ids[0].label, evidence, words)
+
+
+def _gain_without(
+    row: Row, slow: Set[RankId], evidence: dict[str, object], key: str
+) -> Measured | None:
+    """By how much steps would be faster if these ranks were not slow; it is evidence, too."""
+    gain = faster(row, lambda times: times.steps(slow))
+    if gain is not None:
+        evidence |= {key: float(gain), f"{key}_error": gain.error}
+    return gain
+
+
+@once
+def _slow_groups(row: Row) -> list[tuple[str, list[Straggler], list[RankId]]]:
+    """Slow ranks that one finding is about: those of a slow node, or in one part of the step.
+
+    With the node, or an empty text, and all that they are compared with.
+    """
+    found = []
+    for ranks in peers(row.ranks):
+        compared = [rank.id for rank in ranks if rank.local]
+        groups: dict[tuple[str, str, str], list[Straggler]] = defaultdict(list)
+        for when, together in groupby(all_stragglers(ranks), key=attrgetter("when")):
+            slow = list(together)
+            nodes = _nodes_of([each.rank.id for each in slow], compared)
+            for each in slow:
+                node = each.rank.id.node if each.rank.id.node in nodes else ""
+                groups[when, node, "" if node else each.part].append(each)
+        found += [(node, slow, compared) for (_, node, _), slow in groups.items()]
+    return found
+
+
+def _nodes_of(slow: Iterable[RankId], all_ids: Iterable[RankId]) -> dict[str, list[RankId]]:
+    """The slow ones of each node that is slow: of it most are, two at least."""
+    sizes = Counter(id.node for id in all_ids)
+    found: dict[str, list[RankId]] = defaultdict(list)
+    for id in slow:
+        found[id.node].append(id)
+    if len(sizes) < 2:
+        return {}
+    return {node: ids for node, ids in found.items() if len(ids) > 1 and len(ids) > sizes[node] / 2}
+
+
+def _count_of(ids: Iterable[RankId], node: str) -> int:
+    return sum(id.node == node for id in ids)
+
+
+def _reference_of(ids: Sequence[RankId], slow: RankId, others_median: str) -> str:
+    """What a rank is compared with; of two, it is the other one."""
+    others = [id for id in ids if id != slow]
+    return others[0].label if len(others) == 1 else others_median

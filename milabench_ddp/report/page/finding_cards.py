@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ...codec import encode
 from ..finding import Finding, Severity
+from ..findings import FINDERS
 from ..model import Report
 from ..sentences import alike
 from ..text.findings import MOST_ALIKE
@@ -21,37 +22,6 @@ WORDS: Mapping[str, str] = {  # of links to these places
     LEDGER: "its ledger",
     MORE: "its tables",
     OUTPUT: "its output",
-}
-# The place in a benchmark's section that shows what a finding is about; without one, its top.
-PLACES: Mapping[str, str] = {
-    "failed": OUTPUT,
-    "no_rate": OUTPUT,
-    "no_steady_state": RATE,
-    "bimodal": RATE,
-    "unstable": RATE,
-    "time_between_observations": RATE,
-    "start_up_left_out": RATE,
-    "unusable_rates": RATE,
-    "different_speeds": RATE,
-    "jitter": STEPS,
-    "missing_steps": STEPS,
-    "slow_rank": OWN,
-    "slow_device": RANKS,
-    "slow_node": RANKS,
-    "near_memory_limit": RANKS,
-    "allocator_retries": RANKS,
-    "launch_skew": RANKS,
-    "data_bound": LEDGER,
-    "host_bound": LEDGER,
-    "exposed_communication": LEDGER,
-    "uneven_stages": LEDGER,
-    "idle_device": DEVICES,
-    "hot": DEVICES,
-    "throttled": DEVICES,
-    "power_capped": DEVICES,
-    "set_clocks": DEVICES,
-    "foreign_process": DEVICES,
-    "slow_link": MORE,
 }
 SIGNS: Mapping[Severity, str] = {Severity.ERROR: "✕", Severity.WARNING: "▲", Severity.NOTE: "●"}
 
@@ -110,7 +80,7 @@ def _evidence(key: str, value: object) -> Html:
 
 def place_of(finding: Finding) -> str:
     """The place in its benchmark's section; empty for its top."""
-    return PLACES.get(finding.name, "")
+    return FINDERS[finding.name].section if finding.name in FINDERS else ""
 
 
 def badge(severity: Severity, count: int | None = None) -> Html:

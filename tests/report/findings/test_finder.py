@@ -1,16 +1,35 @@
-from milabench_ddp.report.finding import Finding, Findings, Severity
-from milabench_ddp.report.findings.finder import note, warning
+"""How a finding is declared, and filled in from what its function yields."""
+
+from collections.abc import Iterator
+
+from milabench_ddp.report.finding import Finding, Severity
+from milabench_ddp.report.findings.finder import Finder, Found, finding
 
 
-def test_a_finder_fills_in_what_all_its_findings_share() -> None:
-    def odd(numbers: list[int]) -> Findings:
+def test_a_finding_is_filled_in_from_its_declaration_and_its_evidence() -> None:
+    @finding("note", "{place}: {number} is odd, as {{}} and {text}", "halve it", layer="loss")
+    def odd(numbers: list[int]) -> Iterator[Found]:
         for number in numbers:
             if number % 2:
-                yield Finding(f"{number} is odd", evidence={"number": number})
+                yield Found(f"n{number}", {"number": number}, {"text": "{number}"})
 
-    found = list(note(odd, "halve it").findings("odd", [1, 2, 3]))
-    assert [(each.name, each.severity, each.advice) for each in found] == [
-        ("odd", Severity.NOTE, "halve it")
-    ] * 2
-    assert [each.sentence for each in found] == ["1 is odd", "3 is odd"]
-    assert [each.severity for each in warning(odd).findings("odd", [1])] == [Severity.WARNING]
+    assert isinstance(odd, Finder)
+    expected = []
+    for number in (1, 3):
+        sentence = f"n{number}: {number} is odd, as {{}} and {{number}}"
+        shared = ("odd", Severity.NOTE, "halve it", "loss")
+        expected.append(Finding(sentence, "", f"n{number}", {"number": number}, *shared))
+    assert odd.findings([1, 2, 3]) == expected
+
+
+def test_what_is_found_may_have_words_and_advice_of_its_own() -> None:
+    @finding("warning", "{place}", "look at it")
+    def broken(places: list[str]) -> Iterator[Found]:
+        for place in places:
+            yield Found(place, benchmark="b", sentence="{benchmark}: {place}!", advice="mend it")
+        raise ValueError("too many")
+
+    found, error = broken.findings(["here"])
+    assert (found.sentence, found.advice, found.benchmark) == ("b: here!", "mend it", "b")
+    assert (error.name, error.severity) == ("broken", Severity.ERROR)
+    assert "the search for `broken` failed" in error.sentence

@@ -7,7 +7,7 @@ import pytest
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.finding import Severity
-from milabench_ddp.report.findings import BENCHMARK_FINDINGS, RUN_FINDINGS
+from milabench_ddp.report.findings import FINDERS
 from milabench_ddp.report.tables.findings_tables import LAYERS
 from tests.support.result_files import config, end, rates, start, write
 
@@ -33,7 +33,6 @@ def test_the_documentation_has_each_finding_with_its_severity() -> None:
     for text in (REPOSITORY / "docs" / "report.rst").read_text().splitlines():
         if found := re.match(r"``(\w+)`` +(error|warning|note)\b", text):
             listed[found[1]] = found[2]
-    finders = {**RUN_FINDINGS, **BENCHMARK_FINDINGS}
-    assert listed == {name: finder.severity for name, finder in finders.items()}
-    layers = {finder.layer for finder in finders.values()} - {""}
+    assert listed == {name: finder.severity for name, finder in FINDERS.items()}
+    layers = {finder.layer for finder in FINDERS.values()} - {""}
     assert layers <= set(LAYERS)

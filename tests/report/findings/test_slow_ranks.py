@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.findings import slow_ranks
+from milabench_ddp.report.findings import slow
 from milabench_ddp.report.ranks.rank_summary import RankSummary
 from milabench_ddp.report.ranks.stragglers import Straggler, all_stragglers
 from tests.support.trained_ranks import trained
@@ -19,7 +19,7 @@ def test_stragglers_are_looked_for_once(tmp_path: Path, monkeypatch: pytest.Monk
         looked.append(ranks)
         return all_stragglers(ranks)
 
-    monkeypatch.setattr(slow_ranks, "all_stragglers", counted)
+    monkeypatch.setattr(slow, "all_stragglers", counted)
     trained(4).write(tmp_path)
     assert report_of([tmp_path]).rows
     assert len(looked) == 1

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.finding import Finding
-from milabench_ddp.report.findings import BENCHMARK_FINDINGS, RUN_FINDINGS
+from milabench_ddp.report.findings import FINDERS
 from milabench_ddp.report.model import Report, Row
-from milabench_ddp.report.page.finding_cards import PLACES, WORDS
+from milabench_ddp.report.page.finding_cards import WORDS
 from milabench_ddp.report.page.markup import Anchors
 from milabench_ddp.report.page.section import Section
 from tests.support.result_files import config, end, job, rates, start, steps, write, write_state
@@ -20,6 +20,9 @@ WORK = {"forward": [8.0] * 40, "exposed_communication": [2.0] * 40}
 def section(report: Report, name: str) -> str:
     (row,) = [row for row in report.rows if row.name == name]
     return unescape(Section(report, row, Anchors(), 256).body())
+
+
+PLACED = [name for name, finder in FINDERS.items() if finder.section]
 
 
 @pytest.fixture
@@ -39,7 +42,7 @@ def run(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("has_places", [True, False])
 def test_each_finding_stands_in_it_once(run: Path, has_places: bool) -> None:
     """Beside what it is about, or at the top where the section does not show that."""
-    found = tuple(Finding(f"this is {name}", "a", name=name) for name in (*PLACES, "other"))
+    found = tuple(Finding(f"this is {name}", "a", name=name) for name in (*PLACED, "other"))
     report = replace(report_of([run]), findings=found)
     if not has_places:
         report = replace(report, rows=(Row.unmeasured("a", 0, 1.0, {}),), failures=())
@@ -55,9 +58,8 @@ def test_each_finding_stands_in_it_once(run: Path, has_places: bool) -> None:
     assert (body.index(">this is slow_rank<") < top) is not has_places
 
 
-def test_places_are_of_findings_that_there_are() -> None:
-    assert PLACES.keys() <= {*RUN_FINDINGS, *BENCHMARK_FINDINGS}
-    assert set(PLACES.values()) <= WORDS.keys()
+def test_each_place_is_that_of_a_finding() -> None:
+    assert {FINDERS[name].section for name in PLACED} == WORDS.keys()
 
 
 def test_what_failed_and_how_to_repeat_it(run: Path) -> None:

@@ -1,0 +1,245 @@
+"""Findings about what keeps devices waiting: data, cores, hosts, late ranks, compilers."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from ...errors import shown_names
+from ...results.records import Payload, Record, is_finite, mapping_or_empty
+from ...samples import DeviceSample, HostSample
+from ...table import without_exponent
+from ..model import Row
+from ..ranks.rank_launch import LaunchKey
+from ..ranks.rank_summary import labels, rank_id
+from ..ranks.startup import late_ranks, startups
+from ..statistics.values import NAN, known, largest, mean
+from .finder import Found, finding, in_some_of
+
+IDLE = "device_idle"  # fraction of a step in which a device waits for its host or for data
+MOST_IDLE = 0.1
+DATA = "data"  # the part of a step in which a rank waits for its next batch
+MOST_WAITING = 0.1
+FEWEST_STEPS = 10
+LEAST_LOAD = 0.01  # milabench's: below it the device did nothing
+FEWEST_SAMPLES = 5
+MOST_CORES = 1 << 16  # more are damage
+BUSY = 0.95  # of the cores of a host
+FULL = 0.95  # of its memory
+SWAPS = 1.0  # MB/s
+_SPAN = r"\d{1,6}(?:-\d{1,6})?"
+_LIST = re.compile(f"{_SPAN}(?:,{_SPAN})*")
+
+
+@finding(
+    "warning",
+    "data-bound: its ranks wait for data in {share:.0%} of a step",
+    "give it more loader workers, or faster storage",
+    section="ledger",
+    is_traced=True,
+)
+def data_bound(row: Row) -> Iterator[Found]:
+    """A benchmark that measures its loaders: ranks wait for data for a tenth of a step or more.
+
+    If one rank alone waits, the mean over ranks is small: that is a slow rank.
+    """
+    share = _waiting(row)
+    if share > MOST_WAITING:
+        waiting = {rank.id.label: rank.shares[DATA] for rank in row.ranks if DATA in rank.shares}
+        worst = max(waiting, key=waiting.__getitem__)
+        yield Found(worst, {"share": share, "most": waiting[worst]})
+
+
+def _waiting(row: Row) -> float:
+    if any(rank.steps < FEWEST_STEPS for rank in row.ranks):
+        return NAN
+    return mean(rank.shares.get(DATA) for rank in row.ranks)
+
+
+@finding(
+    "warning",
+    "the mean load of {place} was {load:.1%}, below {least:.0%}",
+    "give it more work, or leave it out",
+    layer="usage",
+    section="devices",
+)
+def idle_device(row: Row) -> Iterator[Found]:
+    """Devices below the load, or the memory, that the benchmark asks for.
+
+    ``validation.usage`` asks; without it a device of no load at all counts, and no memory.
+    """
+    usage = mapping_or_empty(mapping_or_empty(row.config.get("validation")).get("usage"))
+    least_load, least_memory = usage.get("gpu_load_threshold"), usage.get("gpu_mem_threshold")
+    least_load = least_load if is_finite(least_load) else LEAST_LOAD
+    for label, samples in _measured_samples(row).items():
+        loads = known(sample.load for sample in samples)
+        load = mean(loads)
+        if len(loads) >= FEWEST_SAMPLES and load < least_load:
+            yield Found(label, {"load": load, "least": least_load})
+        memories = [sample.memory for sample in samples if sample.memory]
+        full = largest(used / total for used, total in memories if total > 0)
+        if is_finite(least_memory) and full < least_memory:
+            sentence = "at most {memory:.1%} of the memory of {place} was used, below {least:.0%}"
+            yield Found(label, {"memory": full, "least": least_memory}, sentence=sentence)
+
+
+def _measured_samples(row: Row) -> dict[str, list[DeviceSample]]:
+    """The samples of each device while it was measured; where that is not known, all."""
+    found: dict[str, list[DeviceSample]] = defaultdict(list)
+    for process in row.counted:
+        record = process.record
+        window = process.window if record.samples else None
+        for device, samples in record.samples.items():
+            if record.device is None or device == str(record.device):
+                label = f"GPU {device} of {record.node}" if record.node else f"GPU {device}"
+                inside = samples
+                if window is not None:
+                    inside = [s for s in samples if window.begin <= (s.time or 0.0) <= window.end]
+                found[label] += inside or samples
+    return found
+
+
+@finding(
+    "warning",
+    "{rank} runs on the cores {own}, and its GPU is next to {near}{others}",
+    "bind it to the cores of its NUMA node (`nvidia-smi topo -m`)",
+)
+def far_cores(row: Row) -> Iterator[Found]:
+    """Ranks that may use none of the cores next to their GPU.
+
+    One that may use all cores is not bound, which is no mistake of a placement.
+    """
+    far: dict[str, tuple[object, object]] = {}
+    ranks = 0
+    for process in row.counted:
+        for rank, told in process.record.devices.items():
+            ranks += 1
+            near, own = _near(process.record, told), told.get("cpus")
+            if _cores(near) and _cores(own) and _cores(near).isdisjoint(_cores(own)):
+                far.setdefault(rank_id(process.record, rank).label, (own, near))
+    if far:
+        names = list(far)
+        own, near = far[names[0]]
+        others = f" ({len(far)} of {ranks} ranks are like that)" if len(far) > 1 else ""
+        words = {"rank": names[0], "own": own, "near": near, "others": others}
+        yield Found(shown_names(names), {"ranks": names}, words)
+
+
+def _near(record: Record, told: Payload) -> object:
+    """The cores next to the GPU that a rank told; None where the driver does not tell them."""
+    for index in mapping_or_empty(record.accelerators.get("gpus")):
+        gpu = record.gpu(index)
+        if gpu.get("uuid") is not None and gpu.get("uuid") == told.get("uuid"):
+            return gpu.get("cpus")
+    return None
+
+
+def _cores(text: object) -> set[int]:
+    """The cores in ``0-3,8``; empty if that is something else."""
+    cores: set[int] = set()
+    if isinstance(text, str) and _LIST.fullmatch(text):
+        for span in text.split(","):
+            first, _, last = span.partition("-")
+            cores |= set(range(int(first), min(int(last or first), MOST_CORES) + 1))
+    return cores
+
+
+@finding(
+    "warning",
+    "its {ranks} ranks compute with {threads} threads on {cores} cores{where}",
+    "lower OMP_NUM_THREADS, or start fewer ranks on a node",
+)
+def oversubscribed(row: Row) -> Iterator[Found]:
+    """Nodes on which the ranks of a launch have more threads than cores."""
+    ranks: dict[tuple[LaunchKey, str], list[Payload]] = defaultdict(list)
+    for process in row.processes:
+        ranks[process.launch, process.record.node] += process.record.devices.values()
+    found: dict[tuple[str, int, int, int], None] = {}
+    for (_, node), told in ranks.items():
+        cores: set[int] = set().union(*(_cores(each.get("cpus")) for each in told))
+        threads = [int(count) for count in known(each.get("threads") for each in told)]
+        is_known = len(threads) == len(told) and min(threads, default=0) >= 1
+        if cores and is_known and sum(threads) > len(cores):
+            found[node, len(told), sum(threads), len(cores)] = None
+    for node, count, of_all, of_node in found:
+        evidence = {"ranks": count, "threads": of_all, "cores": of_node}
+        yield Found(node, evidence, {"where": f" of {node}" if node else ""})
+
+
+@finding(
+    "warning",
+    "host-bound: its devices idle {device_idle:.0%} of a step, until the host has work",
+    "give it larger batches, or compile it",
+    section="ledger",
+    is_traced=True,
+)
+def host_bound(row: Row) -> Iterator[Found]:
+    """A benchmark that measures its host: its devices wait for more than a tenth of the time.
+
+    Where they wait for data, that is ``data_bound``.
+    """
+    told = row.told.get(IDLE)
+    waiting = _waiting(row)
+    for_data = waiting if waiting > MOST_WAITING else 0.0
+    if told is not None and told.mean - for_data > MOST_IDLE:
+        yield Found("", {IDLE: told.mean, "most": max(told.values)})
+
+
+@finding(
+    "warning",
+    "the host had nothing to spare{where}: {told}",
+    "see what else runs there (`top`), and give it fewer loader workers",
+)
+def busy_host(row: Row) -> Iterator[Found]:
+    """Hosts that had no core, or no memory, to spare in the measured steps.
+
+    Where the benchmark measures the cores themselves, they are meant to be busy.
+    """
+    nodes: dict[str, list[HostSample]] = defaultdict(list)
+    for host in row.hosts:
+        nodes[host.node] += host.measured
+    for node, samples in sorted(nodes.items()):
+        cores = mean(each.cpu for each in samples)
+        memory = largest(each.full for each in samples)
+        swapped = mean(each.swapped for each in samples)
+        told = []
+        if cores >= BUSY and row.config.get("arch", "cpu") != "cpu":
+            told.append(f"its cores were {cores:.0%} busy")
+        if memory >= FULL:
+            told.append(f"its memory was {memory:.0%} full")
+        if swapped >= SWAPS:
+            told.append(f"it swapped {without_exponent(swapped, '.3g')} MB/s")
+        if told:
+            words = {"where": f" on {node}" if node else "", "told": ", ".join(told)}
+            evidence = {"cores": cores, "memory": memory, "swapped_mb_s": swapped}
+            yield Found(node, evidence, words)
+
+
+@finding(
+    "note",
+    "{place} came {late_s:.1f} s later to the process group than {others} waited{lost}",
+    "see --table startup",
+    section="ranks",
+)
+def launch_skew(row: Row) -> Iterator[Found]:
+    """Ranks that came later than the others to their process group, in the worst launch."""
+    found = [late_ranks(startups(process.record)) for process in row.counted]
+    worst = max((late for late in found if late), key=lambda late: late.seconds, default=None)
+    if worst is None:
+        return
+    others = "the other one, which" if worst.of == 2 else "the median rank, and the others"
+    lost = ""
+    evidence = {"late_s": worst.seconds, "ranks": [id.label for id in worst.ids]}
+    if worst.lost > worst.seconds / 2:
+        lost = f": {worst.lost:.1f} s of it are in {worst.part}"
+        evidence |= {"part": worst.part, "part_s": worst.lost}
+    yield Found(labels(worst.ids), evidence, {"others": others, "lost": lost})
+
+
+@finding("note", "its compiler's cache was {cache}: compile_s is not that of a first run{where}")
+def warm_cache(row: Row) -> Iterator[Found]:
+    """Models whose compiled code was on disk already, so that they were not compiled anew."""
+    told = [process.record.reported("model").get("compile_cache") for process in row.counted]
+    found = [cache for cache in told if cache in ("warm", "partly warm")]
+    if found:
+        words = {"cache": found[0], "where": in_some_of(found, row.processes)}
+        yield Found("", {"processes": len(found)}, words)

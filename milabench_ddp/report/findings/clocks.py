@@ -1,0 +1,116 @@
+"""Findings about devices that a benchmark shares, or that slow down: heat, power, set clocks."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from ...errors import shown_names
+from ..clocks import BRAKE, HARDWARE, HEAT, MATTERS, POWER, SETTING, Cause, slowdowns
+from ..model import Row
+from ..monitored import Monitored
+from ..statistics.values import largest
+from .finder import Found, finding
+
+HOT = 5.0  # degrees below the heat at which a device slows down
+LEAST_SHARED = 0.01  # of the measured steps
+SHOWN = 3  # processes that a sentence names
+
+
+@finding(
+    "warning",
+    "{place} was shared in {share:.0%} of the measured steps: {others}",
+    "measure again when it has ended, or on another GPU",
+    section="devices",
+)
+def foreign_process(row: Row) -> Iterator[Found]:
+    """Devices on which processes that are not of the run computed, too."""
+    for label, launches in _by_label(row).items():
+        every = [stretch for device in launches for stretch in device.stretches]
+        shared = [stretch for stretch in every if stretch.sample.foreign]
+        share = sum(stretch.steps for stretch in shared) / len(launches)
+        if share >= LEAST_SHARED:
+            names = list(dict.fromkeys(n for each in shared for n in each.sample.foreign or ()))
+            evidence = {"share": share, "processes": names}
+            yield Found(label, evidence, {"others": shown_names(names, SHOWN)})
+
+
+@finding(
+    "warning",
+    "{place} {came} the heat that slows it down{above}{at}",
+    "look at its cooling and its neighbours",
+    section="devices",
+)
+def hot(row: Row) -> Iterator[Found]:
+    """Devices that were about to be slowed down by heat."""
+    for label, launches in _by_label(row).items():
+        in_use = [sample for device in launches for sample in device.in_use]
+        left = min((each.headroom for each in in_use if each.headroom is not None), default=HOT)
+        if left < HOT:
+            hottest = largest(sample.temperature for sample in in_use)
+            words = {
+                "came": f"came within {left:.0f} degrees of" if left > 0 else "reached",
+                "above": f", and was {-left:.0f} degrees above it" if left < 0 else "",
+                "at": "" if math.isnan(hottest) else f" (it was at {hottest:.0f} C)",
+            }
+            yield Found(label, {"headroom": left, "temperature": hottest}, words)
+
+
+def _by_label(row: Row) -> Mapping[str, Sequence[Monitored]]:
+    found: dict[str, list[Monitored]] = defaultdict(list)
+    for device in row.measuring:
+        found[device.label].append(device)
+    return found
+
+
+@finding(
+    "warning",
+    "{who} {in_steps}{effect}",
+    "look at its cooling and its power supply",
+    section="devices",
+)
+def throttled(row: Row) -> Iterator[Found]:
+    """Devices that heat, the power brake or their hardware slowed down."""
+    return _slowed_down(row, HEAT, BRAKE, HARDWARE)
+
+
+@finding(
+    "note",
+    "{who} {in_steps}{effect}",
+    "compare it at the same power cap alone",
+    section="devices",
+)
+def power_capped(row: Row) -> Iterator[Found]:
+    return _slowed_down(row, POWER)
+
+
+@finding(
+    "note", "{who} {in_steps}{effect}", "`nvidia-smi -rgc` and `-rac` reset them", section="devices"
+)
+def set_clocks(row: Row) -> Iterator[Found]:
+    """Devices whose clocks were set, so that they were not higher."""
+    return _slowed_down(row, SETTING)
+
+
+def _slowed_down(row: Row, *causes: Cause) -> Iterator[Found]:
+    """A finding for each cause; it tells of the device that was held down most."""
+    found = slowdowns(row.measuring)
+    for cause in causes:
+        devices = [each for each in found if each.cause == cause]
+        if not devices:
+            continue
+        most = devices[0]
+        who = f"{most.label} was {cause.predicate}"
+        if len(devices) > 1:
+            who = f"{len(devices)} GPUs were {cause.predicate}, most {most.label}"
+        effect = ""
+        if not math.isnan(most.clock):
+            usual = f" instead of {most.usual:.0f}" if most.usual > most.clock else ""
+            slower = f", -{most.slower:.0%}" if most.slower > MATTERS else ""
+            effect = f": {most.clock:.0f}{usual} MHz{slower}"
+        evidence = []
+        for each in devices:
+            device = {"device": each.label, "share": each.share, "sm_clock": each.clock}
+            evidence.append(device | {"usual": each.usual, "slower": each.slower})
+        in_steps = f"in {most.share:.0%} of the measured steps"
+        words = {"who": who, "in_steps": in_steps, "effect": effect}
+        yield Found(shown_names([each.label for each in devices]), {"devices": evidence}, words)

@@ -1,0 +1,229 @@
+"""Findings about the devices of runs: faults, memory errors, links, power caps, sensors."""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from operator import attrgetter
+
+from msgspec import Struct, field
+
+from ...errors import shown_names
+from ...results.records import Payload, Record, is_finite, mapping_or_empty
+from ...samples import DeviceProblem, DeviceSample
+from ..once import once
+from .finder import Found, Measurements, finding
+
+LOWERED = 0.01  # of the default power cap
+MOST_LANES = 64  # more are damage
+CORRECTED, UNCORRECTED = 0, 1  # of the counts of ECC
+PENDING, FAILED = 2, 3  # of the counts of remapped rows
+SHOWN = 3  # benchmarks that a sentence names
+
+
+@finding("error", "{problem}", "see the kernel's log (dmesg) for its Xid", of_runs=True)
+def lost_device(measured: Measurements) -> Iterator[Found]:
+    """Devices that did not answer."""
+    return _problems(measured, lambda problem: problem.is_fault and problem.is_lost)
+
+
+@finding("error", "{problem}", "see what NVIDIA's documentation says of the Xid", of_runs=True)
+def device_fault(measured: Measurements) -> Iterator[Found]:
+    """Devices of which the driver reported an error, and drivers that failed as a whole."""
+    return _problems(measured, lambda problem: problem.is_fault and not problem.is_lost)
+
+
+class _Device(Struct):
+    """A device in a run."""
+
+    label: str
+    product: str
+    link: Payload  # the most that its driver tells of its PCIe link
+    samples: dict[str, list[DeviceSample]] = field(default_factory=lambda: defaultdict(list))
+
+    def errors(self, which: int) -> dict[str, list[int]]:
+        """A count of ECC in the order of time, by benchmark."""
+        found = {}
+        for name, samples in self.samples.items():
+            ordered = sorted(samples, key=lambda sample: sample.time or 0.0)
+            if counts := [sample.ecc[which] for sample in ordered if sample.ecc is not None]:
+                found[name] = counts
+        return found
+
+    def risen(self, which: int) -> dict[str, int]:
+        """By how much a count of ECC rose in each benchmark in which it did."""
+        rises = {name: counts[-1] - counts[0] for name, counts in self.errors(which).items()}
+        return {name: rise for name, rise in rises.items() if rise > 0}
+
+    @property
+    def uncorrected(self) -> list[int]:
+        return [count for counts in self.errors(UNCORRECTED).values() for count in counts]
+
+    def has_remapped(self, which: int) -> bool:
+        """Whether a count of its remapped rows was above 0."""
+        every = [each.remapped for samples in self.samples.values() for each in samples]
+        return any(counts[which] for counts in every if counts is not None)
+
+
+@once
+def _devices(measured: Measurements) -> list[_Device]:
+    found: dict[tuple[object, ...], _Device] = {}
+    for number, run in enumerate(measured.runs):
+        for record in run.records:
+            for index, samples in record.samples.items():
+                if record.device is None or index == str(record.device):
+                    gpu = record.gpu(index)
+                    uuid = f" ({gpu['uuid']})" if gpu.get("uuid") else ""
+                    label, product = _on_node(record, f"GPU {index}{uuid}"), gpu.get("product")
+                    made = _Device(label, str(product or ""), mapping_or_empty(gpu.get("pcie")))
+                    device = found.setdefault((number, record.node, index), made)
+                    device.samples[record.name] += samples
+    return list(found.values())
+
+
+# Data that ECC could not correct was lost; a later run on the same memory is no better.
+@finding(
+    "error",
+    "{place}: ECC could not correct {count}{when}",
+    "reset it; replace it if that comes again",
+    of_runs=True,
+)
+def memory_error(measured: Measurements) -> Iterator[Found]:
+    """Devices whose memory had errors that ECC could not correct, or has no spare rows left."""
+    for device in _devices(measured):
+        counts = device.uncorrected
+        if risen := device.risen(UNCORRECTED):
+            yield _risen(device, risen)
+        elif counts and min(counts) < max(counts):  # some came between two benchmarks
+            yield _since_its_driver(device, max(counts), "")
+        if device.has_remapped(FAILED):
+            sentence = "{place}: a row of its memory could not be replaced"
+            yield Found(device.label, sentence=sentence)
+
+
+@finding(
+    "warning",
+    "{place}: ECC could not correct {count}{when}",
+    "reset it; replace it if that comes again",
+    of_runs=True,
+)
+def earlier_memory_error(measured: Measurements) -> Iterator[Found]:
+    """Devices whose memory had errors that ECC could not correct, all before this run."""
+    for device in _devices(measured):
+        counts = device.uncorrected
+        if any(counts) and min(counts) == max(counts):
+            yield _since_its_driver(device, max(counts), ", before this run")
+
+
+def _since_its_driver(device: _Device, count: int, when: str) -> Found:
+    when = f" since its driver was loaded{when}"
+    return Found(device.label, {"errors": count}, {"count": _errors(count), "when": when})
+
+
+def _risen(device: _Device, risen: Mapping[str, int]) -> Found:
+    when = f" (in {shown_names(list(risen), SHOWN)})"
+    words = {"count": _errors(sum(risen.values())), "when": when}
+    return Found(device.label, {"errors": risen}, words)
+
+
+def _errors(count: int) -> str:
+    return "1 memory error" if count == 1 else f"{count} memory errors"
+
+
+@finding(
+    "warning",
+    "{place}: a row of its memory waits for a reset to be replaced",
+    "reset it when nothing runs on it (nvidia-smi --gpu-reset)",
+    of_runs=True,
+)
+def remap_pending(measured: Measurements) -> Iterator[Found]:
+    for device in _devices(measured):
+        if device.has_remapped(PENDING) and not device.has_remapped(FAILED):
+            yield Found(device.label)
+
+
+@finding(
+    "warning",
+    "{place}: its PCIe link was of generation {link[0]} x{link[1]}, "
+    "{share:.0%} of generation {possible[0]} x{possible[1]}, which is possible",
+    "seat it anew, and look at its slot and the BIOS's settings",
+    of_runs=True,
+)
+def narrow_link(measured: Measurements) -> Iterator[Found]:
+    """Devices whose PCIe link was slower than it, or that of an equal device, can be."""
+    possible: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for device in _devices(measured):
+        best = possible[device.product]
+        for place, key in enumerate(("generation", "width")):
+            value = device.link.get(key)
+            if is_finite(value) and value <= MOST_LANES:
+                best[place] = max(best[place], int(value))
+    for device in _devices(measured):
+        every = [each for samples in device.samples.values() for each in samples]
+        # an idle device lowers its link; where the load is not known, it may be idle
+        used = [each.pcie_link for each in every if each.pcie_link and each.load]
+        best = possible[device.product]
+        if used and all(best):
+            link = [max(generation for generation, _ in used), max(width for _, width in used)]
+            share = 2.0 ** (link[0] - best[0]) * link[1] / best[1]
+            if share < 1:
+                yield Found(device.label, {"link": link, "possible": best}, {"share": share})
+
+
+@finding(
+    "note", "{place}: ECC corrected {count}{when}", "replace it if there are many", of_runs=True
+)
+def corrected_memory_error(measured: Measurements) -> Iterator[Found]:
+    for device in _devices(measured):
+        if risen := device.risen(CORRECTED):
+            yield _risen(device, risen)
+
+
+@finding(
+    "note",
+    "{place}: the power cap is {cap:.0f} W, and {default:.0f} W by default",
+    "`nvidia-smi -pl` sets it, if that is not meant",
+    of_runs=True,
+)
+def lowered_power_cap(measured: Measurements) -> Iterator[Found]:
+    found: dict[tuple[float, float], dict[str, None]] = defaultdict(dict)
+    for record in measured.records:
+        for index in mapping_or_empty(record.accelerators.get("gpus")):
+            gpu = record.gpu(index)
+            cap, usual = gpu.get("power_limit"), gpu.get("default_power_limit")
+            if is_finite(cap) and is_finite(usual) and 0 < cap < (1 - LOWERED) * usual:
+                label = f"GPU {index} of {record.node}" if record.node else f"GPU {index}"
+                found[cap, usual][label] = None
+    for (cap, usual), labels in found.items():
+        yield Found(shown_names(list(labels)), {"cap": cap, "default": usual})
+
+
+@finding("note", "{problem}", of_runs=True)
+def device_note(measured: Measurements) -> Iterator[Found]:
+    """Devices that lack sensors, those that were left out, and mistakes of programs."""
+    left_out: dict[str, None] = {}
+    for record in measured.records:
+        notes = record.accelerators.get("notes")
+        for note in notes if isinstance(notes, list) else ():
+            left_out[_on_node(record, str(note))] = None
+    for sentence in left_out:
+        yield Found(words={"problem": sentence})
+    yield from _problems(measured, lambda problem: not problem.is_fault)
+
+
+def _problems(measured: Measurements, is_meant: Callable[[DeviceProblem], bool]) -> Iterator[Found]:
+    """Each problem once, with when it began, if it is a fault, and the benchmarks that had it."""
+    found: dict[str, list[tuple[DeviceProblem, str]]] = defaultdict(list)
+    for record in measured.records:
+        for problem in filter(is_meant, record.device_problems):
+            found[_on_node(record, problem.sentence)].append((problem, record.name))
+    for sentence, problems in found.items():
+        first = min((problem for problem, _ in problems), key=attrgetter("time"))
+        names = list(dict.fromkeys(name for _, name in problems))
+        when = time.strftime("from %H:%M:%S UTC on %Y-%m-%d, ", time.gmtime(first.time))
+        said = f"{sentence} ({when if first.is_fault else ''}in {shown_names(names, SHOWN)})"
+        evidence = {"device": first.device, "uuid": first.uuid, "time": first.time}
+        yield Found(first.uuid, evidence | {"benchmarks": names}, {"problem": said})
+
+
+def _on_node(record: Record, sentence: str) -> str:
+    return f"{record.node}: {sentence}" if record.node else sentence

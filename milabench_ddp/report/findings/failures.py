@@ -1,0 +1,124 @@
+"""Findings about benchmarks that did not end ok, and about processes that they left behind."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from ...errors import shown_names
+from ...events import NAN_LOSS, NO_RATE, NO_USABLE_RATE, Outcome
+from ..failures import NO_RECORDS
+from ..model import Failure
+from .finder import Found, Measurements, finding
+
+# The beginnings of reasons that have a finding of their own.
+OWN = {
+    NO_RATE: "no_rate",
+    NO_USABLE_RATE: "no_rate",
+    NO_RECORDS: "missing_records",
+    NAN_LOSS: "nan_loss",
+}
+
+
+@finding(
+    "error",
+    "{failure}",
+    "see Failures, at the end of the report",
+    layer="error",
+    section="output",
+    of_runs=True,
+)
+def failed(measured: Measurements) -> Iterator[Found]:
+    """Benchmarks that broke, took too long, or were lost; not those that a person cancelled."""
+    return _by_benchmark(measured, "failed")
+
+
+@finding(
+    "error",
+    "{failure}",
+    "let it write its rate as docs/configuration.rst says",
+    layer="ensure_rate",
+    section="output",
+    of_runs=True,
+)
+def no_rate(measured: Measurements) -> Iterator[Found]:
+    return _by_benchmark(measured, "no_rate")
+
+
+@finding("error", "{failure}", "run it again", layer="planning", of_runs=True)
+def missing_records(measured: Measurements) -> Iterator[Found]:
+    """Benchmarks some of whose processes ended, and left no file that can be read."""
+    return _by_benchmark(measured, "missing_records")
+
+
+# They use its devices and cores, so its numbers and later ones may be too low.
+@finding(
+    "error",
+    "{benchmark}: {count} of {of} {verb} beside {beside}: SIGKILL did not end {names}",
+    "see where they wait (/proc/PID/stack, dmesg) or whose they are (ps), and measure again",
+    of_runs=True,
+)
+def survivors(measured: Measurements) -> Iterator[Found]:
+    """Processes that SIGKILL did not end: of a benchmark, and of earlier ones beside it."""
+    for run in measured.runs:
+        for name, state in run.state.benchmarks.items() if run.state else ():
+            found: dict[str, set[int]] = defaultdict(set)
+            for launch in state.launches:
+                for each in launch.survivors:
+                    found[each.benchmark].add(each.pid)
+            for whose, pids in sorted(found.items()):
+                words = {
+                    "count": f"{len(pids)} processes" if len(pids) > 1 else "1 process",
+                    "verb": "run" if len(pids) > 1 else "runs",
+                    "beside": "what follows" if whose == name else "it",
+                    "names": shown_names([str(pid) for pid in sorted(pids)]),
+                }
+                yield Found("", {"of": whose, "pids": sorted(pids)}, words, name)
+
+
+@finding(
+    "error",
+    "{failure}",
+    "check its data, its precision and its learning rate",
+    layer="loss",
+    of_runs=True,
+)
+def nan_loss(measured: Measurements) -> Iterator[Found]:
+    return _by_benchmark(measured, "nan_loss")
+
+
+def _by_benchmark(measured: Measurements, name: str) -> Iterator[Found]:
+    """The first reason of each benchmark, and how many failures there are.
+
+    Each node tells what it saw of a job; only the verdict on the whole knows which came first.
+    """
+    found: dict[str, list[Failure]] = defaultdict(list)
+    for failure in measured.failures:
+        if _finding_of(failure) == name:
+            found[failure.benchmark].append(failure)
+    for benchmark, failures in found.items():
+        first, count = failures[0], len(failures)
+        who, reason, rank = first.tag or benchmark, first.reason, first.rank
+        whole = _reason_of_the_whole(measured, first)
+        if count > 1 and whole:
+            who, reason, rank = benchmark, whole, None
+        sentence = ": ".join(filter(None, (who, first.outcome, reason)))
+        if count > 1:
+            sentence += f" (one of {count} failures)"
+        evidence = {"failures": count, "outcome": first.outcome, "rank": rank}
+        yield Found(first.tag or "", evidence, {"failure": sentence}, benchmark)
+
+
+def _finding_of(failure: Failure) -> str:
+    for beginning, name in OWN.items():
+        if failure.reason.startswith(beginning):
+            return name
+    return "" if failure.outcome == Outcome.CANCELLED else "failed"
+
+
+def _reason_of_the_whole(measured: Measurements, failure: Failure) -> str:
+    """The reason of the benchmark of a failure, if it ended alike; empty if it is not known."""
+    for run in measured.runs:
+        if run.path == failure.folder and run.state is not None:
+            state = run.state.benchmarks.get(failure.benchmark)
+            if state is not None and state.status == failure.outcome:
+                return state.reason
+    return ""

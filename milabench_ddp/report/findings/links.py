@@ -1,0 +1,47 @@
+"""Findings about links between ranks."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from ..links import Link, LinkKind, kinds_of
+from ..model import Row
+from .finder import Found, finding
+
+
+@finding(
+    "warning",
+    "ranks {place} exchange {gb_s:.4g} GB/s ({ways}), {lower:.0%} less than the median of the "
+    "pairs {where} ({median_gb_s:.4g})",
+    "look at its cable, its switch and `nvidia-smi nvlink`",
+    section="more",
+    is_traced=True,
+)
+def slow_link(row: Row) -> Iterator[Found]:
+    """Links that are much slower than most of their kind; those of slow nodes are not named."""
+    for kind in kinds_of(row):
+        nodes = nodes_of_links(kind)
+        for link in kind.slow:
+            if not any(node in nodes for node in link.nodes):
+                speeds = {"gb_s": link.gb_s, "median_gb_s": kind.typical}
+                evidence = speeds | {"nodes": list(link.nodes)}
+                yield Found(link.label, evidence, words_of_link(kind, link.gb_s))
+
+
+def words_of_link(kind: LinkKind, gb_s: float) -> dict[str, object]:
+    where, ways = kind.name
+    return {"where": where, "ways": ways, "lower": 1 - gb_s / kind.typical}
+
+
+def nodes_of_links(kind: LinkKind) -> list[str]:
+    """The nodes all of whose links to other nodes are slow, two at least."""
+    links: dict[str, list[Link]] = defaultdict(list)
+    for link in kind.links:
+        for node in set(link.nodes):
+            links[node].append(link)
+    slow = {id(link) for link in kind.slow}
+    nodes = []
+    for node, own in sorted(links.items()):
+        are_slow = all(id(link) in slow and len(set(link.nodes)) > 1 for link in own)
+        if are_slow and len(own) > 1:
+            nodes.append(node)
+    return nodes if len(nodes) < len(links) else []

@@ -1,0 +1,98 @@
+"""Findings about the rates that programs wrote: those that do not count, or that have no mean."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+
+from ...events import Status
+from ..model import Row
+from ..process import ProcessResult, series_by_launch, units_of
+from ..ranks.stragglers import SURE
+from ..statistics.interval import interval, pooled_mean
+from .finder import Found, finding
+from .runs import APART
+
+APART_BY = 0.05  # launches of the same benchmark differ by 1 to 2 %
+
+
+@finding("warning", "its rates have several units, so they have no mean: {units}", APART)
+def several_units(row: Row) -> Iterator[Found]:
+    units = units_of(row.counted)
+    if len(units) > 1:
+        yield Found("", {"values": units}, {"units": ", ".join(units)})
+
+
+@finding(
+    "warning",
+    "the pooled runs are {apart:.1%} apart, more than {allowed}: {shown}",
+    APART,
+    section="rate",
+)
+def different_speeds(row: Row) -> Iterator[Found]:
+    """Pooled runs whose speeds differ by more than launches do.
+
+    How much those differ is known of runs with several launches alone: the steps within a launch
+    do not show it.
+    """
+    if math.isnan(row.perf):
+        return
+    runs: dict[str, list[ProcessResult]] = defaultdict(list)
+    for process in row.counted:
+        runs[str(process.run.path)].append(process)
+    speeds = []
+    for folder, processes in runs.items():
+        if launches := series_by_launch(processes):
+            sure = interval(launches) if len(launches) > 1 else None
+            speeds.append((pooled_mean(launches), sure.sem if sure else 0.0, folder))
+    if len(speeds) < 2:
+        return
+    slow, fast = min(speeds), max(speeds)
+    apart = fast[0] - slow[0]
+    if apart <= max(APART_BY * fast[0], SURE * math.hypot(slow[1], fast[1])):
+        return
+    shown = ", ".join(f"{speed:.5g} ({folder})" for speed, _, folder in (slow, fast))
+    allowed = "chance" if slow[1] and fast[1] else f"the {APART_BY:.0%} that single launches may be"
+    evidence = {"slowest": slow[0], "fastest": fast[0], "apart": apart / fast[0]}
+    yield Found("", evidence, {"allowed": allowed, "shown": f"{shown} {row.unit}".rstrip()})
+
+
+@finding(
+    "warning",
+    "{place}: {missing} was measured yet",
+    "let it run for longer",
+    layer="ensure_rate",
+)
+def nothing_measured(row: Row) -> Iterator[Found]:
+    """Processes that still run, but have no rate outside of warm-up; ended ones have failed."""
+    for process in row.processes:
+        if process.status is Status.RUNNING and process.series is None and process.record.reports:
+            missing = "only warm-up" if process.warmup_marked else "no training rate"
+            yield Found(process.record.tag, words={"missing": missing})
+
+
+@finding(
+    "warning",
+    "{place}: {left_out} of {rates} rates left out: {flaws}",
+    "mend the lines that the program writes",
+    section="rate",
+)
+def unusable_rates(row: Row) -> Iterator[Found]:
+    """Rates that are left out of all numbers, beside others that count."""
+    for process in row.processes:
+        told = process.record.told
+        left_out = told.unusable + told.untasked
+        if told.usable and left_out:
+            evidence = {"left_out": left_out, "rates": left_out + told.usable + told.warmup}
+            yield Found(process.record.tag, evidence, {"flaws": told.flaws})
+
+
+@finding(
+    "warning",
+    "{place}: its rates do not tell their `rank`, and $MILABENCH_METRICS was opened for "
+    "each line: if several ranks wrote them, perf is not the rate of all",
+    'add "rank" to each line',
+)
+def unknown_writers(row: Row) -> Iterator[Found]:
+    for process in row.processes:
+        if process.record.told.reopened:
+            yield Found(process.record.tag)

@@ -1,0 +1,144 @@
+"""Findings about the observations of a benchmark: which count, and whether they are steady."""
+
+import math
+from collections.abc import Iterator
+
+from ...errors import shown_names
+from ...table import given_percent_text, percent_text
+from ..model import Row
+from ..statistics.interval import FEWEST, ROUNDING
+from ..statistics.values import deviation
+from .finder import Found, Measurements, finding, in_some_of
+
+UNMEASURED = 0.02  # of the time of a process
+UNSTABLE = 0.1  # the standard deviation of the observations, of their mean
+
+
+@finding("warning", "{place}: {problem}{where}", "let it warm up for longer", section="rate")
+def no_steady_state(row: Row) -> Iterator[Found]:
+    """Rates that still rise or fall at the end."""
+    # what failed may have become slow because of that
+    unsteady = [each for each in row.counted if each.steady.problem and not each.failed]
+    if unsteady:
+        worst = max(unsteady, key=lambda process: abs(process.steady.change))
+        words = {"problem": worst.steady.problem, "where": in_some_of(unsteady, row.counted)}
+        evidence = {"unsteady": len(unsteady), "processes": len(row.counted), "change": row.drift}
+        advice = ""
+        if worst.steady.change < 0:
+            advice = "see what slowed it down: heat and clocks (--table devices), other processes"
+        yield Found(worst.record.tag, evidence, words, advice=advice)
+
+
+@finding(
+    "warning",
+    "{place}: rates move slowly between two levels: its {observations} observations are worth "
+    "about {worth} independent ones, so the interval is unsure{where}",
+    "let it run for longer, or repeat it",
+    section="rate",
+)
+def bimodal(row: Row) -> Iterator[Found]:
+    """Rates at two levels, each seen too few times to know how much of the time it takes.
+
+    Of several launches, the interval over them tells how unsure that makes the mean.
+    """
+    found = []
+    for process in row.counted:
+        if process.steady.visits and row.summary.launches <= 1:
+            found.append((process.steady.visits, process.observed, process.record.tag))
+    if found:
+        visits, total, tag = min(found)
+        evidence = {"worth": visits, "observations": total, "unsteady": len(found)}
+        yield Found(tag, evidence, {"where": in_some_of(found, row.counted)})
+
+
+@finding(
+    "warning",
+    "its rate {known} alone, and --until asked for ±{asked}{problem}",
+    "give it more launches (--repeat), or longer ones",
+)
+def until_not_reached(row: Row) -> Iterator[Found]:
+    """An interval that is wider than ``run --until`` asked, after all launches that it may have."""
+    runs = {process.run.path: process.run for process in row.processes}
+    states = [run.state.benchmarks.get(row.name) for run in runs.values() if run.state]
+    asked = [state.repeats for state in states if state and state.status.has_ended]
+    wanted = min((each.until for each in asked if each.until is not None), default=None)
+    width = row.half_width_over_launches
+    if wanted is None or width <= wanted * (1 + ROUNDING):
+        return
+    is_known = not math.isnan(width)
+    known = f"is known to ±{percent_text(width, wanted)}" if is_known else "has no ±"
+    problem = next((f": {each.problem}" for each in asked if each.problem), "")
+    words = {"known": known, "asked": given_percent_text(wanted), "problem": problem}
+    yield Found("", {"half_width": width if is_known else None, "until": wanted}, words)
+
+
+# Steps that differ are no mistake: the interval of the mean tells what they cost.
+@finding(
+    "note",
+    "{place}: unstable: its observations vary by {std:.0%}{where}",
+    "see what else runs there, and how long each step is",
+    section="rate",
+)
+def unstable(row: Row) -> Iterator[Found]:
+    """Observations that differ by a tenth and more from one to the next, where there are many."""
+    found = []
+    for process in row.counted:
+        if process.series is not None and process.observed >= FEWEST:
+            spread = deviation(process.series.rates) / process.series.mean
+            if spread > UNSTABLE:
+                found.append((spread, process.record.tag))
+    if found:
+        spread, tag = max(found)
+        evidence = {"std": spread, "unstable": len(found)}
+        yield Found(tag, evidence, {"where": in_some_of(found, row.counted)})
+
+
+@finding(
+    "note",
+    "{place}: {share:.1%} of its time is between observations, and in no rate "
+    "({seconds:.3g} of {of:.3g} s){where}",
+    "measure it in the rate if it is part of the training",
+    section="rate",
+)
+def time_between_observations(row: Row) -> Iterator[Found]:
+    """Time that no rate measures, such as that of a validation."""
+    found = []
+    for process in row.processes:
+        seconds, total = process.between
+        if seconds > UNMEASURED * total:
+            found.append((seconds / total, seconds, total, process.record.tag))
+    if found:
+        share, seconds, total, tag = max(found)
+        words = {"share": share, "where": in_some_of(found, row.processes)}
+        yield Found(tag, {"seconds": seconds, "of": total}, words)
+
+
+@finding(
+    "note",
+    "{left_out} of {observations} observations{of} left out: before steady state",
+    section="rate",
+)
+def start_up_left_out(row: Row) -> Iterator[Found]:
+    if left_out := row.summary.warmup_detected:
+        count = len(row.counted)
+        of = f" of {count} processes" if count > 1 else ""
+        total = left_out + row.summary.observations
+        yield Found("", {"left_out": left_out, "observations": total}, {"of": of})
+
+
+@finding(
+    "note",
+    "no ± within a launch of fewer than {fewest} observations: {shown}",
+    "let them run for longer, or repeat",
+    of_runs=True,
+)
+def few_observations(measured: Measurements) -> Iterator[Found]:
+    """Benchmarks of one launch that measured too little for an interval, all in one sentence."""
+    found = {}
+    for row in measured.rows:
+        if row.summary.launches == 1 and row.summary.interval is None:
+            series = [each.series for each in row.counted if each.series is not None]
+            found[row.name] = min(each.measured for each in series)
+    if found:
+        shown = shown_names([f"{name} {count}" for name, count in found.items()])
+        yield Found("", {"observations": found}, {"fewest": FEWEST, "shown": shown})

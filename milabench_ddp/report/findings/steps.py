@@ -1,0 +1,180 @@
+"""Findings about the steps of ranks: exposed communication, pauses that recur, pipelines."""
+
+import math
+from collections.abc import Iterator
+from statistics import median
+
+from ..model import Row
+from ..ranks.jitter import jitters
+from ..ranks.ledger import LaunchTimes
+from ..ranks.pipelines import stages_text
+from ..ranks.rank_launch import steady_launch
+from ..ranks.rank_summary import labels, peers, rank_id
+from ..ranks.stragglers import can_be_judged, fewest_steps
+from ..statistics.values import mean
+from .finder import Found, finding
+from .what_if import condition, faster, launches_of
+
+# By how much steps would be faster without it, at the lower end of the interval. In published runs
+# 1 to 8 % of a step are exposed; waits for data and for the host are told from a tenth on, too.
+MOST_EXPOSED = 0.1
+FEWEST_STEPS = 10
+HIDDEN = "hidden_communication_ms"  # as the programs tell it
+LEAST_PAUSES = 0.002  # of the time
+EXACT = 0.5  # steps: distances that differ by less are equal
+LEAST_COLLECTIONS = 0.005  # of the time of a rank: then all ranks wait for it
+LEAST_UNEVEN = 0.05  # of a step
+
+
+@finding(
+    "warning",
+    "exposed communication is {share:.0%} of a step ({exposed_ms:.4g} of {step:.4g} ms): "
+    "{of_communication:.0%} communication, {of_waiting:.0%} waits for slower ranks{hidden}; "
+    "if all communication were hidden, steps would be {gain} faster{condition}",
+    "give a step more work (larger batches, --accumulate), or try larger buckets"
+    " (--bucket-cap-mb) or a faster network",
+    section="ledger",
+    is_traced=True,
+)
+def exposed_communication(row: Row) -> Iterator[Found]:
+    """A benchmark that would be more than a tenth faster if all of its communication were hidden.
+
+    That gain does not heed the waits for slower ranks, which are exposed, too: they would stay.
+    Pipelines have bubbles instead.
+    """
+    launches = launches_of(row)
+    if any(times.pipelines.size > 1 or times.exposed.shape[1] < FEWEST_STEPS for times in launches):
+        return
+    gain = faster(row, LaunchTimes.hidden_steps)
+    if gain is None or not float(gain) - gain.error > MOST_EXPOSED:
+        return
+    communication = mean(float(times.communication.mean()) for times in launches)
+    exposed = mean(float(times.exposed.mean()) for times in launches)
+    step = mean(float(times.whole.mean()) for times in launches)
+    waiting = exposed - communication
+    hidden = row.told_mean(HIDDEN)
+    evidence = {
+        "share": exposed / step,
+        "exposed_ms": exposed,
+        "hidden_ms": hidden,
+        "communication_ms": communication,
+        "waiting_ms": waiting,
+        "faster": float(gain),
+        "faster_error": gain.error,
+    }
+    words = {
+        "step": step,
+        "of_communication": communication / step,
+        "of_waiting": waiting / step,
+        "hidden": f"; the backward pass hides {hidden:.4g} ms more" if hidden >= 0 else "",
+        "gain": gain.text(".1%"),
+        "condition": condition(row),
+    }
+    yield Found("", evidence, words)
+
+
+@finding(
+    "warning",
+    "{how_often} a step takes {ms:.3g} ms longer{where}{who}: {share:.1%} of the time",
+    "see what comes at such distances: checkpoints, logs, timers of the host",
+    section="steps",
+    is_traced=True,
+)
+def jitter(row: Row) -> Iterator[Found]:
+    """Steps that take longer at equal distances, such as every 50th."""
+    launches = []
+    for process in row.counted:
+        for number, rank in process.record.ranks.items():
+            launch = steady_launch(process.record, rank, process.unsteady_of(len(rank.ms)))
+            launches.append((rank_id(process.record, number), launch))
+    for found in jitters(launches):
+        if found.share < LEAST_PAUSES:
+            continue
+        spread = f" ±{found.spread:.0f}" if found.spread >= EXACT else ""
+        how_often = f"every {found.steps:.0f}{spread} steps ({found.seconds:.3g} s)"
+        if found.by_time:
+            how_often = f"every {found.seconds:.3g} s (about {found.steps:.0f} steps)"
+        who = f", on {labels(found.ids)}" if found.ids else ""
+        if len(found.ids) > 1:
+            who += ", at the same steps" if found.together else ", each at its own step"
+        where = f" (in {' and '.join(found.parts)})" if found.parts else ""
+        evidence = {
+            "steps": found.steps,
+            "spread": found.spread,
+            "seconds": found.seconds,
+            "ms": found.ms,
+            "parts": list(found.parts),
+            "ranks": [id.label for id in found.ids],
+            "share": found.share,
+            "pauses": found.count,
+        }
+        words = {"how_often": how_often, "where": where, "who": who}
+        yield Found(labels(found.ids), evidence, words)
+
+
+@finding(
+    "warning",
+    "Python's garbage collector takes {most}{share:.1%} of the time of {place}{how_long}",
+    "keep less of what a step makes, or call gc.freeze() once that has been made which stays",
+)
+def garbage_collection(row: Row) -> Iterator[Found]:
+    """Collections that take a share of the steps, because these keep much of what they make."""
+    shares, full_ms, frozen_ms = {}, [], []
+    for process in row.counted:
+        for number, rank in process.record.ranks.items():
+            share = rank.collections.ms / max(math.fsum(rank.ms), 1e-9)
+            if share >= LEAST_COLLECTIONS:
+                shares[rank_id(process.record, number)] = share
+                full_ms.append(rank.collections.full_ms or 0.0)
+                frozen_ms.append(rank.collections.frozen_ms or 0.0)
+    if not shares:
+        return
+    full, after = median(full_ms), median(frozen_ms)
+    how_long = ""
+    if full:  # else it is not known
+        how_long = f": a full collection takes {full:.3g} ms, and {after:.2g} ms after gc.freeze"
+    evidence = {"share": max(shares.values()), "full_ms": full, "frozen_ms": after}
+    words = {"most": "up to " if len(shares) > 1 else "", "how_long": how_long}
+    yield Found(labels(shares), evidence, words)
+
+
+@finding(
+    "note",
+    "{place} is the bottleneck of its pipeline ({own_ms:.5g} ms of own work a step, on average it "
+    "is {mean_ms:.5g}): with even stages, steps would be {gain} faster",
+    "give that stage less of the model, or take other stages per rank",
+    section="ledger",
+    is_traced=True,
+)
+def uneven_stages(row: Row) -> Iterator[Found]:
+    """The bottleneck of pipelines: the rank of each that has more to do than the others."""
+    from ...numerics import np
+
+    gain = faster(row, LaunchTimes.even_steps)
+    if gain is None or not float(gain) - gain.error > LEAST_UNEVEN:
+        return
+    launches = launches_of(row)
+    levels = np.mean([times.own_by_place() for times in launches], axis=0)
+    place = int(levels.argmax())
+    stages = launches[0].pipelines.stages[place]
+    label = stages_text(stages)
+    name = f"stage {label}" if len(stages) == 1 else f"the rank with stages {label}"
+    evidence = {"own_ms": float(levels[place]), "mean_ms": float(levels.mean())}
+    evidence |= {"faster": float(gain), "faster_error": gain.error}
+    yield Found(name, evidence, {"gain": gain.text(".1%")})
+
+
+@finding("note", "its ranks are not compared: {why}")
+def not_compared(row: Row) -> Iterator[Found]:
+    """Why none of several ranks could be named as slow, in modes where it cannot be known."""
+    why = row.reported("model").get("waits_unknown")
+    groups = peers(row.ranks)
+    if len(row.ranks) > 1 and all(len(group) == 1 for group in groups):
+        why = "each has other stages of the model; the ledger has the bubble of each"
+    for group in () if why else groups:
+        known = [rank for rank in group if rank.local]
+        if len(known) > 1 and all(each.blocks for each in known) and not can_be_judged(known):
+            steps = min(each.steps for each in known)
+            why = f"{steps} steps are too few, it takes {fewest_steps(known)}"
+    if why:
+        yield Found("", {"why": why})

@@ -71,7 +71,7 @@ def test_a_run_loads_its_own_runner_and_the_text_of_its_report_alone(at: Workpla
     rooms = (
         *("dispatch.agent", "dispatch.follow", "dispatch.job", "dispatch.slurm"),
         *("report.charts", "report.comparison", "report.document", "report.formats"),
-        *("report.history", "report.markdown", "report.page", "report.plots", "report.prediction"),
+        *("render.markdown", "report.history", "report.page", "report.plots", "report.prediction"),
         *("report.server", "report.tidy"),
     )
     assert not in_rooms(found, *rooms)

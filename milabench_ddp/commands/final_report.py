@@ -4,11 +4,12 @@ import os
 from pathlib import Path
 from typing import TextIO
 
+from ..render.text import WIDTH
 from ..report.assemble import report_of
 from ..report.broken_rows import in_spite_of_broken
+from ..report.faces import report_text
 from ..report.finding import Severity
 from ..report.model import Report
-from ..report.text import WIDTH, report_text
 
 SUCCEEDED, FAILED, CANCELLED = 0, 1, 130
 NARROWEST = 40  # columns, below which a table cannot be read

@@ -3,14 +3,17 @@
 CSV has the columns of the main table, and JSON has everything; both have full precision.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
 from ..codec import encode_indented
+from ..render.blocks import Block, TableBlock
+from ..render.markdown import markdown_of
+from ..render.text import WIDTH, text_of
 from ..table import Table, csv_text
 from .document.make_document import document_of
-from .markdown import prediction_markdown, report_markdown, sweep_markdown, table_markdown
+from .faces import folded_blocks, report_text, sweep_blocks
 from .model import Report
 from .prediction.predict import Predicted
 from .prediction.prediction_table import (
@@ -20,7 +23,6 @@ from .prediction.prediction_table import (
 )
 from .sweeps.sweep import Sweep, sweep_table
 from .tables.main_table import main_table
-from .text import WIDTH, report_text, sweep_text, table_text
 
 
 class Format(Struct, frozen=True):
@@ -30,16 +32,6 @@ class Format(Struct, frozen=True):
     table: Callable[[Table], str] | None = None
     sweep: Callable[[Sweep], str] | None = None
     prediction: Callable[[Sequence[Predicted]], str] | None = None
-
-
-def report_csv(report: Report) -> str:
-    """The main table as CSV; unknown values are ``nan``."""
-    return csv_text(main_table(report.rows), unknown="nan")
-
-
-def sweep_csv(sweep: Sweep) -> str:
-    """The table of a sweep as CSV."""
-    return csv_text(sweep_table(sweep))
 
 
 def report_json(report: Report) -> str:
@@ -54,25 +46,33 @@ def report_html(report: Report) -> str:
     return page.report_html(report)
 
 
-def text_format(width: int) -> Format:
-    """Text in lines of at most ``width`` columns."""
+def of_blocks(report: Callable[[Report], str], render: Callable[[Iterable[Block]], str]) -> Format:
+    """A format that lays out blocks."""
     return Format(
-        lambda report: report_text(report, width),
-        lambda table: table_text(table, width),
-        lambda sweep: sweep_text(sweep, width),
-        lambda found: table_text(prediction_table(found), width),
+        report,
+        lambda table: render([TableBlock(table)]),
+        lambda sweep: render(sweep_blocks(sweep)),
+        lambda found: render([TableBlock(prediction_table(found))]),
     )
 
 
-def prediction_csv(found: Sequence[Predicted]) -> str:
-    """Predictions as CSV, with both ends of their intervals."""
-    return csv_text(prediction_columns(found))
+def text_format(width: int) -> Format:
+    """Text in lines of at most ``width`` columns."""
+    return of_blocks(
+        lambda report: report_text(report, width),
+        lambda blocks: text_of(blocks, width),
+    )
 
 
 FORMATS: Mapping[str, Format] = {
     "text": text_format(WIDTH),
-    "csv": Format(report_csv, csv_text, sweep_csv, prediction_csv),
-    "markdown": Format(report_markdown, table_markdown, sweep_markdown, prediction_markdown),
+    "csv": Format(
+        lambda report: csv_text(main_table(report.rows), unknown="nan"),
+        csv_text,
+        lambda sweep: csv_text(sweep_table(sweep)),
+        lambda found: csv_text(prediction_columns(found)),
+    ),
+    "markdown": of_blocks(lambda report: markdown_of(folded_blocks(report)), markdown_of),
     "json": Format(report_json, prediction=prediction_json),
     "html": Format(report_html),
 }

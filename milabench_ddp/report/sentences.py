@@ -2,6 +2,7 @@
 
 import math
 import re
+import shlex
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -171,3 +172,10 @@ def alike(report: Report, severity: Severity) -> Iterator[list[Finding]]:
     found = [finding for finding in report.findings if finding.severity is severity]
     for _, group in groupby(found, key=lambda finding: (finding.name, finding.advice)):
         yield list(group)
+
+
+def commands_of(report: Report, name: str) -> Iterator[str]:
+    """The commands of bash that run a benchmark again, one for each run that has its script."""
+    for run in report.runs:
+        if name in run.scripts:
+            yield f"bash {shlex.quote(str(run.scripts[name]))}"

@@ -14,7 +14,7 @@ import pytest
 from milabench_ddp.cli import main
 from milabench_ddp.commands.final_report import show, shown_width
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.text import report_text
+from milabench_ddp.report.faces import report_text
 from tests.support.result_files import (
     RECORDED,
     config,

@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 from milabench_ddp.errors import RunDirError
 from milabench_ddp.events import NO_RATE, NO_USABLE_RATE
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.formats import FORMATS, sweep_csv
+from milabench_ddp.report.faces import report_text
+from milabench_ddp.report.formats import FORMATS
 from milabench_ddp.report.sweeps.metrics import METRICS
 from milabench_ddp.report.sweeps.sweep import sweep_of
 from milabench_ddp.report.tables import TABLES
-from milabench_ddp.report.text import report_text, sweep_text
 from milabench_ddp.table import csv_text
+from tests.support.formats import sweep_csv, sweep_text
 from tests.support.result_files import config, end, job, line, rates, start, write, write_state
 
 

@@ -9,9 +9,9 @@ import pytest
 from milabench_ddp.commands.final_report import exit_code
 from milabench_ddp.dispatch.runners.attached import HostRunner
 from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.faces import report_text
 from milabench_ddp.report.model import Report
 from milabench_ddp.report.sweeps.sweep import sweep_of
-from milabench_ddp.report.text import report_text
 from tests.support.progress import RecordedProgress
 from tests.support.run_contexts import context, program
 from tests.support.workplace import GOOD

@@ -10,9 +10,9 @@ from milabench_ddp.dispatch.run_context import resume_run
 from milabench_ddp.dispatch.runners.attached import HostRunner
 from milabench_ddp.events import Outcome
 from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.faces import report_text
 from milabench_ddp.report.formats import FORMATS
 from milabench_ddp.report.sweeps.sweep import sweep_of
-from milabench_ddp.report.text import report_text
 from milabench_ddp.results.run_dir import RunDir
 from tests.support.progress import RecordedProgress
 from tests.support.run_contexts import context, program

@@ -11,10 +11,10 @@ from milabench_ddp.events import Outcome, Verdict
 from milabench_ddp.report import assemble, findings
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.broken_rows import in_spite_of_broken
+from milabench_ddp.report.faces import report_text
 from milabench_ddp.report.findings.finder import finding
 from milabench_ddp.report.model import Report, Row
 from milabench_ddp.report.process import ProcessResult
-from milabench_ddp.report.text import report_text
 from tests.support.result_files import config, end, rates, start, write
 
 

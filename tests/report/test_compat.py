@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from milabench_ddp.report import compat
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.compat import MilabenchStatistics, MilabenchSummary
+from milabench_ddp.report.faces import report_text
 from milabench_ddp.report.formats import report_json
 from milabench_ddp.report.model import Report
-from milabench_ddp.report.text import report_text
 from tests.support.result_files import (
     RECORDED,
     config,

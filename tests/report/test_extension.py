@@ -28,7 +28,7 @@ def test_a_report_format_is_a_file_and_a_line(package_copy: PackageCopy) -> None
     )
     formats = "milabench_ddp/report/formats.py"
     imported = "from .wiki import report_wiki"
-    package_copy.add_line(formats, after="from .text import", line=imported)
+    package_copy.add_line(formats, after="from .tables.main_table import", line=imported)
     entry = '    "wiki": Format(report_wiki),'
     package_copy.add_line(formats, after='"json": Format', line=entry)
     assert len(package_copy.touched) == 2

@@ -5,8 +5,8 @@ import pytest
 from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.events import NO_RATE
 from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.faces import report_text
 from milabench_ddp.report.model import NAN, Failure, Report, Row
-from milabench_ddp.report.text import report_text
 from tests.support.result_files import (
     TORCHRUN,
     config,

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.faces import report_text
 from milabench_ddp.report.failures import CellState, cell_state
-from milabench_ddp.report.text import report_text
 from tests.support.result_files import config, end, start, write, write_state
 
 HEAD = "Traceback (most recent call last):"

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.formats import report_csv, report_json
+from milabench_ddp.report.formats import report_json
+from tests.support.formats import report_csv
 from tests.support.rates import noisy
 from tests.support.result_files import config, end, rates, start, write, write_state
 

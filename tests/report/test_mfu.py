@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.faces import report_text
 from milabench_ddp.report.formats import report_json
 from milabench_ddp.report.mfu import precision
 from milabench_ddp.report.model import Report
 from milabench_ddp.report.tables.step_tables import of_peak, steps
-from milabench_ddp.report.text import report_text, table_text
 from milabench_ddp.report.told import TFLOPS
 from milabench_ddp.results.records import Record
 from tests.support.claimed_flops import OK, only, planted
+from tests.support.formats import table_text
 from tests.support.result_files import config, end, job, rates, start, told, write
 
 

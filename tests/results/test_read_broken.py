@@ -8,7 +8,7 @@ import pytest
 from milabench_ddp.codec import decode
 from milabench_ddp.files import open_file
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.text import report_text
+from milabench_ddp.report.faces import report_text
 from milabench_ddp.results import read as read_events_module
 from milabench_ddp.results.defects import DefectKind
 from milabench_ddp.results.read import read_events

@@ -6,10 +6,10 @@ from typing import Any
 
 from ...codec import encode_indented
 from ...errors import shown_names
+from ...fitted import fitted_lines
 from ...marked import marked, table_lines
 from ...table import Column, Measured, Table, csv_text, given_percent_text
 from ...wrapped import wrapped
-from ..text import table_text
 from .comparison_page import comparison_page
 from .model import ComparedBenchmark, ComparedSide, Comparison, SideRate, Unit
 from .verdicts import FALSE, RatioVerdict
@@ -41,7 +41,7 @@ def comparison_text(comparison: Comparison, width: int = WIDTH) -> str:
     for title, said in _head(comparison):
         lines += wrapped(said, width, first=f"{'' if title == last else title:8} ")
         last = title
-    lines += ["", table_text(comparison_table(comparison), width)]
+    lines += ["", *fitted_lines(comparison_table(comparison), width), ""]
     for sentence in _sentences(comparison):
         lines += wrapped(sentence, width, rest="  ")
     return "\n".join(lines) + "\n"

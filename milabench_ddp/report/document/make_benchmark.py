@@ -1,8 +1,5 @@
 """Makes the part of a document about one benchmark."""
 
-import shlex
-from collections.abc import Iterator
-
 from msgspec import Struct
 
 from ..energy import energy_of_row, unit_of_work
@@ -11,6 +8,7 @@ from ..model import Report
 from ..monitor_means import device_means, host_means
 from ..process import ProcessResult
 from ..rank_fields import IN_DOCUMENT as RANK
+from ..sentences import commands_of
 from ..statistics.values import NAN, deviation
 from ..tables.ledger_table import ledger_by_rank, mean_items, ranks_of
 from ..told import Told
@@ -67,10 +65,3 @@ def _process(process: ProcessResult) -> ProcessReport:
 
 def _told(told: Told) -> ToldReport:
     return ToldReport(told.mean, told.std, len(told.values))
-
-
-def commands_of(report: Report, name: str) -> Iterator[str]:
-    """The commands of bash that run a benchmark again, one for each run that has its script."""
-    for run in report.runs:
-        if name in run.scripts:
-            yield f"bash {shlex.quote(str(run.scripts[name]))}"

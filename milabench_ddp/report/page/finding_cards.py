@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from ...codec import encode
+from ..faces import MOST_ALIKE
 from ..finding import Finding, Severity
 from ..findings import FINDERS
 from ..model import Report
 from ..sentences import alike
-from ..text.findings import MOST_ALIKE
 from .courses import DEVICES, OWN, RATE, STEPS
 from .markup import Anchors, Html, joined, link, tag
 

@@ -11,8 +11,8 @@ from milabench_ddp.commands.final_report import exit_code
 from milabench_ddp.events import Outcome
 from milabench_ddp.monitor.sampler import Sampler
 from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.faces import report_text
 from milabench_ddp.report.finding import Severity
-from milabench_ddp.report.text import report_text
 from tests.support.gpu_runs import SAMPLED, WAITS, about, report_on
 from tests.support.result_files import config, end, line, start, write
 from tests.support.workplace import GOOD

@@ -10,9 +10,9 @@ import pytest
 
 from milabench_ddp.machine.processes import other_process
 from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.faces import report_text
 from milabench_ddp.report.finding import Severity
 from milabench_ddp.report.model import Report
-from milabench_ddp.report.text import report_text
 from tests.support.gpu_runs import STEPS, about, report_on
 from tests.support.result_files import config, end, line, sampled, start, timed_rates, write
 

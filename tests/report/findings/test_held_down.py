@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.faces import report_text
 from milabench_ddp.report.finding import Finding, Severity
 from milabench_ddp.report.model import Report
 from milabench_ddp.report.sweeps.sweep import sweep_of
 from milabench_ddp.report.tables.monitor_tables import devices
-from milabench_ddp.report.text import report_text, sweep_text
+from tests.support.formats import sweep_text
 from tests.support.gpu_runs import STEPS, report_on
 from tests.support.result_files import end, job, line, sampled, start, timed_rates, write
 

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.formats import report_json, sweep_csv
+from milabench_ddp.report.faces import report_text
+from milabench_ddp.report.formats import report_json
 from milabench_ddp.report.sweeps.sweep import sweep_of
 from milabench_ddp.report.tables.step_tables import steps
-from milabench_ddp.report.text import report_text, table_text
 from tests.support.claimed_flops import OK, only, planted
+from tests.support.formats import sweep_csv, table_text
 from tests.support.result_files import config, rates, start, told, write
 
 

@@ -6,8 +6,8 @@ from milabench_ddp.codec import write_record
 from milabench_ddp.commands.final_report import exit_code
 from milabench_ddp.events import Outcome, Status
 from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.faces import report_text
 from milabench_ddp.report.finding import Severity
-from milabench_ddp.report.text import report_text
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.state import BenchmarkState, LaunchState, ProcessState, Survivor
 from tests.support.result_files import config, end, rates, start, write, write_state

@@ -3,12 +3,11 @@ from typing import Any
 import pytest
 
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.formats import sweep_csv
 from milabench_ddp.report.model import NAN, Report, Row
 from milabench_ddp.report.sweeps.ddp_experiments import breaks, fits
 from milabench_ddp.report.sweeps.sweep import sweep_of
-from milabench_ddp.report.text import sweep_text
 from tests.golden import check_golden
+from tests.support.formats import sweep_csv, sweep_text
 from tests.support.result_files import going_on
 from tests.support.sweep_of_models import make
 

@@ -6,12 +6,11 @@ from msgspec.structs import replace
 from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.errors import SelectionError
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.formats import sweep_csv
 from milabench_ddp.report.sweeps.cell import Cell
 from milabench_ddp.report.sweeps.settings import by_settings
 from milabench_ddp.report.sweeps.sweep import Sweep, sweep_of
-from milabench_ddp.report.text import sweep_text
 from tests.golden import check_golden
+from tests.support.formats import sweep_csv, sweep_text
 from tests.support.result_files import config, end, going_on, line, rates, start, write, write_state
 
 MODELS, BACKENDS = ("bert", "gpt2"), ("eager", "inductor")

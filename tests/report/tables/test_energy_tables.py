@@ -10,7 +10,7 @@ from milabench_ddp.cli import main
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.sweeps.sweep import sweep_of
 from milabench_ddp.report.tables.energy_tables import energy, energy_by_device
-from milabench_ddp.report.text import sweep_text, table_text
+from tests.support.formats import sweep_text, table_text
 from tests.support.result_files import config, end, job, sampled, start, timed_rates, write
 
 RATE = 100.0

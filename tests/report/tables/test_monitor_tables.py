@@ -10,7 +10,7 @@ from milabench_ddp.cli import main
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.formats import report_json
 from milabench_ddp.report.tables.monitor_tables import devices, hosts, traffic
-from milabench_ddp.report.text import table_text
+from tests.support.formats import table_text
 from tests.support.host_runs import SECONDS, run_of
 from tests.support.result_files import (
     config,

@@ -8,11 +8,10 @@ import pytest
 
 from milabench_ddp.cli import main
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.formats import sweep_csv
 from milabench_ddp.report.sweeps.sweep import sweep_of
 from milabench_ddp.report.tables.program_tables import numbers
 from milabench_ddp.report.tables.step_tables import steps as steps_table
-from milabench_ddp.report.text import sweep_text
+from tests.support.formats import sweep_csv, sweep_text
 from tests.support.result_files import config, end, job, rates, start, steps, told, write
 
 

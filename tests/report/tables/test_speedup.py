@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.faces import report_text
 from milabench_ddp.report.tables.speedup import speedup
-from milabench_ddp.report.text import report_text
 from milabench_ddp.table import Measured
 from tests.support.result_files import config, end, job, rates, start, write
 

@@ -3,16 +3,22 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from milabench_ddp.render.text import text_of
+from milabench_ddp.report.faces import facts_of, report_text
 from milabench_ddp.report.finding import Finding, Severity
 from milabench_ddp.report.model import NAN, Failure, Report, Row
 from milabench_ddp.report.run_info import RunInfo
 from milabench_ddp.report.scores import Score
-from milabench_ddp.report.text.head import runs_lines, verdict_lines
 
 GOOD = Row("a", 0, 2, 1, 10.0, NAN, NAN, NAN, 10.0, 1.0)
 BAD = replace(GOOD, name="b", fail=1.0, perf=NAN)
 UNMEASURED = replace(GOOD, name="c", perf=NAN)
 RUN = RunInfo("r", Path("runs/r"), "ok", host="node3", preset="full")
+
+
+def head(report: Report, width: int) -> list[str]:
+    """The lines of the text above what was run."""
+    return report_text(report, width).partition("\nRun ")[0].split("\n")
 
 
 @pytest.mark.parametrize(
@@ -38,22 +44,22 @@ RUN = RunInfo("r", Path("runs/r"), "ok", host="node3", preset="full")
 def test_the_verdict(outcome: str | None, rows: list[Row], verdict: str) -> None:
     failures = tuple(Failure(row.name, "r", None, "failed", "") for row in rows if row.fail)
     report = Report(False, (replace(RUN, outcome=outcome),), tuple(rows), failures)
-    assert list(verdict_lines(report, 200)) == [f"Verdict  {verdict}"]
+    assert head(report, 200) == [f"Verdict  {verdict}"]
 
 
 def test_the_score_is_told_where_it_was_asked_for() -> None:
     report = Report(False, (RUN,), (GOOD,), score=Score(reason="it is relative to a baseline run"))
-    assert len(list(verdict_lines(report, 80))) == 1
+    assert len(head(report, 80)) == 1
     scored = replace(report, score=Score(0.974, baseline=Path("runs/base")))
-    assert list(verdict_lines(scored, 80))[1] == "Score    0.974 of runs/base"
+    assert head(scored, 80)[1] == "Score    0.974 of runs/base"
     without = replace(report, score=Score(reason="the run has not ended", baseline=Path("b")))
-    assert list(verdict_lines(without, 80))[1] == "Score    none: the run has not ended"
+    assert head(without, 80)[1] == "Score    none: the run has not ended"
 
 
 def test_what_several_runs_share_is_told_once() -> None:
     other = replace(RUN, path=Path("runs/s"), outcome="failed")
     elsewhere = replace(other, path=Path("runs/t"), host="node4")
-    assert list(runs_lines([RUN, other, elsewhere], 80)) == [
+    assert text_of(facts_of([RUN, other, elsewhere]), 80).splitlines() == [
         "Run      runs/r: ok",
         "Machine  node3",
         "Preset   full",
@@ -65,7 +71,7 @@ def test_what_several_runs_share_is_told_once() -> None:
 
 def test_many_benchmarks_that_wait_are_counted() -> None:
     waiting = replace(RUN, outcome=None, running=("a",), waiting=tuple(f"w{k}" for k in range(300)))
-    lines = list(runs_lines([waiting], 80))
+    lines = text_of(facts_of([waiting]), 80).splitlines()
     assert lines[1] == "State    running: a; waiting: 300 (w0, w1, w2, ...)"
 
 
@@ -88,5 +94,5 @@ def test_an_error_about_the_run_is_its_verdict(
     outcome: str | None, findings: list[Finding], verdict: str
 ) -> None:
     report = Report(False, (replace(RUN, outcome=outcome),), (GOOD,), findings=tuple(findings))
-    assert list(verdict_lines(report, 200)) == [f"Verdict  {verdict}"]
+    assert head(report, 200) == [f"Verdict  {verdict}"]
     assert report.passed == verdict.startswith("PASS")

@@ -1,8 +1,10 @@
 from pathlib import Path
 
 from milabench_ddp.config.schema import SkippedBenchmark
+from milabench_ddp.render.text import text_of
+from milabench_ddp.report.faces import failures, not_run
 from milabench_ddp.report.model import Failure, Report
-from milabench_ddp.report.text.sections import failures, skipped_lines
+from milabench_ddp.report.run_info import RunInfo
 
 SMALL = "disabled by the preset small"
 
@@ -17,7 +19,8 @@ def test_what_was_not_run_has_a_line_for_each_reason() -> None:
         "f": "disabled: it needs `milabench prepare`; then --select f (x.yaml:7)",
     }
     skipped = [SkippedBenchmark(name, reason) for name, reason in reasons.items()]
-    assert list(skipped_lines(skipped * 2, 60)) == [
+    run = RunInfo("r", Path("r"), "ok", skipped=tuple(skipped * 2))
+    assert text_of(not_run(Report(False, (run,), ())), 60).splitlines() == [
         f"3 (a, c, e): {SMALL}",
         "b: not selected by --select",
         "d: it needs 8 GPUs, and there are 2",
@@ -35,7 +38,7 @@ def test_a_failure_with_the_end_of_its_output() -> None:
         for k in range(6)
     ]
     made = Report(False, (), (), (first, *silent))
-    assert list(failures(made, 40)) == [
+    assert text_of(failures(made), 40).splitlines() == [
         "b.0, rank 1: failed: it broke",
         "      File main.py, in train",
         '        raise ValueError("all of the',

@@ -9,12 +9,12 @@ from markdown_it import MarkdownIt
 
 from milabench_ddp.cli import main
 from milabench_ddp.config.schema import SkippedBenchmark
-from milabench_ddp.report import markdown
+from milabench_ddp.render import markdown
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.markdown import report_markdown, sweep_markdown
 from milabench_ddp.report.sweeps.sweep import sweep_of
 from milabench_ddp.report.tables.main_table import compact, main_table
 from tests.golden import check_golden
+from tests.support.formats import report_markdown, sweep_markdown
 from tests.support.result_files import (
     RECORDED,
     config,

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from milabench_ddp.config.schema import SkippedBenchmark
+from milabench_ddp.report.faces import report_text
 from milabench_ddp.report.finding import Finding, Severity
 from milabench_ddp.report.model import NAN, Failure, Report, Row
 from milabench_ddp.report.run_info import RunInfo
 from milabench_ddp.report.scores import Score
-from milabench_ddp.report.text import report_text
 
 word = st.text(
     st.characters(categories=["L", "N"]) | st.sampled_from("/._-`±"), min_size=1, max_size=60

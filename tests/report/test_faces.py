@@ -7,10 +7,11 @@ from msgspec.structs import replace
 
 from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.faces import report_text
 from milabench_ddp.report.model import Report
 from milabench_ddp.report.tables import REPORT_TABLES, TABLES
-from milabench_ddp.report.text import report_text, table_text
 from tests.golden import check_golden
+from tests.support.formats import table_text
 from tests.support.rates import noisy
 from tests.support.reported_runs import write_rich
 from tests.support.result_files import (

@@ -1,0 +1,1 @@
+"""Documents as lists of blocks, and what writes blocks in a format."""

@@ -1,0 +1,124 @@
+"""What a document is made of: a format lays out each kind of block in its own way, or skips it."""
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from msgspec import Struct
+
+from ..table import Table
+
+
+class Drawn(Protocol):
+    """A chart: an id of its own on a page, its title, and the numbers behind it."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def table(self) -> Table: ...
+
+    def svg(self, width: float) -> str: ...
+
+
+class Headline(Struct, frozen=True):
+    """What a document is about, and a sentence on it; the sentence can be empty."""
+
+    title: str
+    text: str = ""
+
+
+class Badge(Struct, frozen=True):
+    """A result in a few words, for a page."""
+
+    text: str
+    kind: str  # error, warning, good or quiet: its colour
+
+
+class Fact(Struct, frozen=True):
+    """A name and what there is to say under it, in one or several texts."""
+
+    name: str
+    texts: tuple[str, ...]
+
+
+class Line(Struct, frozen=True):
+    """A paragraph; in text its first line begins with ``first``, the others with ``rest``."""
+
+    text: str
+    first: str = ""
+    rest: str | None = None  # None: as many blanks as ``first`` is wide
+
+
+class Caption(Struct, frozen=True):
+    """The title of what stands right below it."""
+
+    text: str
+
+
+class Bullet(Struct, frozen=True):
+    """A sentence of a list."""
+
+    text: str
+
+
+class Findings(Struct, frozen=True):
+    """Findings of one kind, of which the first ``most`` are shown."""
+
+    severity: str  # empty for notes
+    sentences: tuple[str, ...]
+    advice: str = ""
+    most: int = 5
+
+
+class TableBlock(Struct, frozen=True):
+    """A table, with its title and its notes."""
+
+    table: Table
+    stay: tuple[str, ...] = ()  # columns, in the order in which they stay where few have room
+    is_ruled: bool = False  # in text, by dashes below its header, and not between columns
+
+
+class Code(Struct, frozen=True):
+    """Lines as a program wrote them."""
+
+    lines: tuple[str, ...]
+
+
+class Drawing(Struct, frozen=True):
+    """A chart, for a page; it is made only where it is shown."""
+
+    make: Callable[[], Drawn]
+
+
+class Section(Struct, frozen=True):
+    """Blocks that belong together; without any of them the section is left out."""
+
+    inside: "Iterable[Block]"
+    title: str = ""
+    heading: str = ""  # of the page alone
+
+
+class Fold(Struct, frozen=True):
+    """Blocks that a reader opens by their title; text leaves them out."""
+
+    title: str
+    inside: "Iterable[Block]"
+
+
+Block = (
+    Headline
+    | Badge
+    | Fact
+    | Line
+    | Caption
+    | Bullet
+    | Findings
+    | TableBlock
+    | Code
+    | Drawing
+    | Section
+    | Fold
+)

@@ -1,0 +1,70 @@
+"""Blocks as plain text, for a terminal or a file."""
+
+from collections.abc import Iterable, Iterator
+
+from ..fitted import fitted_lines
+from ..visible import in_line
+from ..wrapped import wrapped
+from . import blocks as of
+
+WIDTH = 100  # columns, where no terminal says how many it has
+
+
+def text_of(blocks: Iterable[of.Block], width: int = WIDTH) -> str:
+    """Lines of at most ``width`` columns; words that are wider, such as paths, stay whole."""
+    return "\n".join(_lines(blocks, width)) + "\n"
+
+
+def _lines(blocks: Iterable[of.Block], width: int) -> Iterator[str]:
+    is_first = True
+    for block in blocks:
+        lines = list(_block(block, width))
+        if lines and isinstance(block, of.Section) and not is_first:
+            yield ""
+        yield from lines
+        is_first = is_first and not lines
+
+
+def _block(block: of.Block, width: int) -> Iterator[str]:
+    match block:
+        case of.Headline(title, text):
+            yield from wrapped(": ".join(filter(None, (title, text))), width)
+        case of.Fact(name, texts):
+            for place, text in enumerate(texts):
+                yield from wrapped(text, width, f"{'' if place else name:8} ")
+        case of.Line(text, first, rest):
+            yield from wrapped(text, width, first, rest)
+        case of.Caption(text):
+            yield f"{in_line(text)}:"
+        case of.Bullet(text):
+            yield from wrapped(text, width, rest="  ")
+        case of.Findings():
+            yield from _findings(block, width)
+        case of.TableBlock(table, stay, is_ruled):
+            separator = "  " if is_ruled else " | "
+            yield from fitted_lines(table, width, separator, ruled=is_ruled, stay=stay)
+        case of.Code(lines):
+            for line in lines:
+                said = line.lstrip()
+                yield from wrapped(said, width, " " * (4 + len(line) - len(said)))
+        case of.Section(inside, title):
+            lines = tuple(_lines(inside, width))
+            if lines and title:
+                title = in_line(title)
+                yield title
+                yield "-" * len(title)
+            yield from lines
+
+
+def _findings(found: of.Findings, width: int) -> Iterator[str]:
+    head = f"  {found.severity:8} " if found.severity else ""
+    indent = " " * len(head) or "  "
+    for sentence in found.sentences[: found.most]:
+        yield from wrapped(sentence, width, head, indent)
+    more = len(found.sentences) - found.most
+    if more > 0:
+        these = "this" if found.most == 1 else "these"
+        rest = f"... and {more} more like {these}: --table findings has all"
+        yield from wrapped(rest, width, indent)
+    if found.advice:
+        yield from wrapped(found.advice, width, f"{indent}-> ")

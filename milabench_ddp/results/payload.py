@@ -1,22 +1,24 @@
 """Adds the payloads of metric lines to a `Record`, those of many lines at once."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain, compress
-from math import nan
+from collections.abc import Callable, Sequence
+from itertools import compress
+from math import inf, nan
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET, Struct, field
+from msgspec import UNSET
 
 from ..metric_line import LARGEST
 from .columns import Metric, doubles, not_doubles
 from .defects import DefectKind
-from .rates import KIND, are_rates, is_rank, is_warmup, training_rate
+from .rates import are_rates, is_rank, is_warmup, training_rate
 from .records import FACTS, Payload, Record
-from .repeated_lines import RepeatedLines
 from .special_keys import SPECIAL, WITHOUT_NUMBERS, add_special
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from .columns import Floats, Marks
 
 NOT_NUMBERS = WITHOUT_NUMBERS | {
@@ -24,35 +26,49 @@ NOT_NUMBERS = WITHOUT_NUMBERS | {
     *("rank", "rate", "train_rate", "step", "steps", "time", "elapsed", "arrived", "warmup"),
     *("first_bucket", "task", "units"),
 }
-RATES = frozenset({"rate", "train_rate"})
-TOLD_OF_RATES = (*RATES, "steps", "step", "time", "elapsed", "arrived", *KIND)
 NOT_FINITE = ("nan", "inf", "-inf", "infinity", "-infinity")  # as texts, too: JSON has none
 
-ReportDefects = Callable[[DefectKind, Sequence[int]], None]
+Report = Callable[[DefectKind, Sequence[int]], None]
 """Takes a kind of defect, and the places of the payloads that have it."""
 
 
-class Payloads(Struct):
-    """Payloads with the same keys, among lines that were read together."""
+MIX = 0xFF51AFD7ED558CCD  # of A. Appleby's MurmurHash3
 
-    keys: tuple[str, ...]
-    places: list[int] = field(default_factory=list)  # among the lines, ascending
-    payloads: list[Payload] = field(default_factory=list)
 
-    def column(self, name: str) -> list[Any]:
-        """What they tell under a name; ``UNSET`` if that is none of the keys."""
-        if self.payloads and name in self.payloads[0]:  # one may have 100,000 keys
-            return [data[name] for data in self.payloads]
-        return [UNSET] * len(self.places)
+class RepeatedLines:
+    """The lines of a file so far that tell a rate, their step and their time.
 
-    def measured(self) -> "Payloads":
-        """Those that are not of the warm-up."""
-        if "warmup" not in self.keys:
-            return self
-        keep = [not is_warmup(told) for told in self.column("warmup")]
-        return Payloads(
-            self.keys, list(compress(self.places, keep)), list(compress(self.payloads, keep))
-        )
+    Two are the same if their rank, step, time and rate are equal. Of each a number of 64 bits is
+    kept, a hash of these four. Two of 10 million lines that differ have the same one in 3 of a
+    million runs; a rate would then be left out as written twice.
+    """
+
+    def __init__(self) -> None:
+        # of lines that came together: their hashes, and their first and last times
+        self._blocks: list[tuple[NDArray[np.uint64], float, float]] = []
+        self._latest = -inf  # time
+
+    def add(self, rank: "Floats", step: "Floats", time: "Floats", rate: "Floats") -> "Marks":
+        """Add at least one line, shape (n,); return which of them were written before."""
+        from ..numerics import np
+
+        hashes = np.zeros(len(time), np.uint64)
+        for column in (rank, step, time + 0.0, rate):
+            hashes ^= np.ascontiguousarray(column, float).view(np.uint64)
+            hashes *= np.uint64(MIX)
+            hashes ^= hashes >> np.uint64(32)
+        again = np.zeros(len(time), bool)
+        low, high = float(time.min()), float(time.max())
+        if not (time[0] > self._latest and (np.diff(time) > 0).all()):
+            again[:] = True
+            again[np.unique(hashes, return_index=True)[1]] = False
+            for known, first, last in self._blocks:
+                if first <= high and low <= last:
+                    again |= np.isin(hashes, known)
+        if not again.all():
+            self._blocks.append((hashes[~again], low, high))
+        self._latest = max(self._latest, high)
+        return again
 
 
 class PayloadReader:
@@ -62,137 +78,134 @@ class PayloadReader:
         self._record = record
         self._lines = RepeatedLines()
 
-    def add(self, groups: Sequence[Payloads], report: ReportDefects) -> None:
-        """Add the payloads of lines that were read together, by their keys."""
-        seen = self._add_rates(groups, report)
-        telling = [group for group in groups if "loss" in group.keys]
-        self._record.losses.extend(_told(telling, ["loss"])[1]["loss"])
-        special: dict[int, Payload] = {}
-        for group in groups:
-            if not SPECIAL.isdisjoint(group.keys):
-                special |= zip(group.places, group.payloads, strict=True)
-        for place in sorted(special):
-            for kind in add_special(self._record, special[place]):
+    def add(self, payloads: Sequence[Payload], report: Report) -> None:
+        """Add the payloads of lines that were read together."""
+        told: dict[str, tuple[list[int], list[Any]]] = defaultdict(lambda: ([], []))
+        rated, special = [], []
+        for place, payload in enumerate(payloads):
+            if "rate" in payload or "train_rate" in payload:
+                rated.append(place)
+            if not SPECIAL.isdisjoint(payload):
+                special.append(place)
+            for name in payload:
+                if name not in NOT_NUMBERS:
+                    places, values = told[name]
+                    places.append(place)
+                    values.append(payload[name])
+        seen = self._add_rates(payloads, rated, report)
+        if "loss" in told:
+            self._record.losses.extend(told["loss"][1])
+        for place in special:
+            for kind in add_special(self._record, payloads[place]):
                 report(kind, [place])
-        by_name: dict[str, list[Payloads]] = defaultdict(list)
-        for group in map(Payloads.measured, groups):
-            for name in group.keys:
-                by_name[name].append(group)
-        for name, telling in by_name.items():
-            if name not in NOT_NUMBERS:
-                places, told = _told(telling, [name, "rank"])
-                self._add_named(name, told[name], _ranks(told["rank"], 0), seen[places])
+        ranks = _ranks(_column(payloads, "rank"), 0)
+        is_warm = _warmups(_column(payloads, "warmup"))
+        for name, (places, values) in told.items():
+            if any(is_warm):
+                keep = [not is_warm[place] for place in places]
+                places, values = list(compress(places, keep)), list(compress(values, keep))
+            self._add_named(name, values, places, ranks, seen)
 
-    def _add_rates(self, groups: Sequence[Payloads], report: ReportDefects) -> "Floats":
-        """Add the training rates; return how many usable ones there are up to each place."""
+    def _add_rates(
+        self, payloads: Sequence[Payload], places: Sequence[int], report: Report
+    ) -> "Floats":
+        """Add the training rates; return how many usable ones there are up to each payload."""
         from ..numerics import np
 
         before = self._record.told.usable
-        telling = [group for group in groups if not RATES.isdisjoint(group.keys)]
-        places, told = _told(telling, TOLD_OF_RATES)
-        count = len(places)
-        if told["task"].count("train") < count or told["train_rate"].count(UNSET) < count:
-            places, told = self._training(places, told)
-        usable = np.zeros(1 + max(group.places[-1] for group in groups))
-        if places:
-            there = np.array(places)
+        usable = np.zeros(len(payloads))
+        rates, there = [], []
+        for place in places:
+            rate = training_rate(payloads[place])
+            if rate is UNSET:
+                self._record.told.add(payloads[place])
+            else:
+                rates.append(rate)
+                there.append(place)
+        if there:
+            lines = [payloads[place] for place in there]
             usable[there] = self._add_observations(
-                told, lambda kind, marks: report(kind, there[marks].tolist())
+                rates, lines, lambda kind, marks: report(kind, np.array(there)[marks].tolist())
             )
         return before + np.cumsum(usable)
 
-    def _training(
-        self, places: Sequence[int], told: Mapping[str, Sequence[Any]]
-    ) -> tuple[list[int], dict[str, list[Any]]]:
-        """The lines that have a training rate, as ``rate``; the others are counted."""
-        lines = [_line(told, k) for k in range(len(places))]
-        rates = list(map(training_rate, lines))
-        for line, rate in zip(lines, rates, strict=True):
-            if rate is UNSET:
-                self._record.told.add(line)
-        keep = [rate is not UNSET for rate in rates]
-        told = {**told, "rate": rates, "task": ["train"] * len(rates)}
-        columns = {name: list(compress(values, keep)) for name, values in told.items()}
-        return list(compress(places, keep)), columns
-
     def _add_observations(
         self,
-        told: Mapping[str, Sequence[Any]],
+        rates: Sequence[Any],
+        payloads: Sequence[Payload],
         report: "Callable[[DefectKind, Marks], None]",
     ) -> "Marks":
         """Add rates, and what their lines tell; return which are usable and after the warm-up."""
         from ..numerics import np
 
         record = self._record
-        names = ("steps", "step", "time", "elapsed", "arrived")
-        columns = {name: _column(told[name]) for name in names}
-        rate = columns["rate"] = np.array(doubles(told["rate"]))
-        columns["rank"] = np.array(_ranks(told["rank"], record.own_rank or 0), float)
-        warmup = columns["warmup"] = np.array(_warmups(told["warmup"]), float)
+        columns = {}
+        for name in ("steps", "step", "time", "elapsed", "arrived"):
+            values = np.array(doubles(_column(payloads, name)))
+            columns[name] = np.where(np.abs(values) < LARGEST, values, nan)
+        rate = columns["rate"] = np.array(doubles(rates))
+        ranks, units = _column(payloads, "rank"), _column(payloads, "units")
+        warmup = _column(payloads, "warmup")
+        columns["rank"] = np.array(_ranks(ranks, record.own_rank or 0), float)
+        columns["warmup"] = np.array(_warmups(warmup), float)
         steps, is_usable = columns["steps"], are_rates(rate)
         is_count = (steps > 0) & (steps == np.floor(steps))
         columns["steps"] = np.where(is_count, steps, nan)
         if not is_count.all():
-            is_told = np.array([value not in (UNSET, None) for value in told["steps"]])
+            is_told = np.array([payload.get("steps") is not None for payload in payloads])
             report(DefectKind.BAD_STEP_COUNT, is_told & ~is_count)
-        columns["repeated"] = self._repeated(columns)
-        report(DefectKind.REPEATED_RATE, columns["repeated"] != 0)
-        report(DefectKind.BAD_RATE, ~is_usable)
-        record.rates.add(columns, not_doubles(told["rate"]))
-        texts = (text for text in told["units"] if text and isinstance(text, str))
-        record.units = record.units or next(texts, "")
-        is_positive = is_usable & (rate > 0)
-        self._count(told, is_positive)
-        counted: Marks = is_positive & (warmup == 0)
-        return counted
-
-    def _repeated(self, columns: "Mapping[str, Floats]") -> "Floats":
-        """Which lines were written before, as 1: only those that tell both step and time."""
-        from ..numerics import np
-
-        rank, step, time, rate = (columns[name] for name in ("rank", "step", "time", "rate"))
-        repeated = np.zeros(len(rate))
+        step, time = columns["step"], columns["time"]
+        repeated = columns["repeated"] = np.zeros(len(rate))
         known = np.isfinite(step) & np.isfinite(time) & (np.abs(rate) < LARGEST)
         if known.any():
-            repeated[known] = self._lines.add(rank[known], step[known], time[known], rate[known])
-        return repeated
-
-    def _count(self, told: Mapping[str, Sequence[Any]], is_positive: "Marks") -> None:
+            told = (columns[name][known] for name in ("rank", "step", "time", "rate"))
+            repeated[known] = self._lines.add(*told)
+        report(DefectKind.REPEATED_RATE, repeated != 0)
+        report(DefectKind.BAD_RATE, ~is_usable)
+        record.rates.add(columns, not_doubles(rates))
+        texts = (text for text in units if text and isinstance(text, str))
+        record.units = record.units or next(texts, "")
+        is_positive = counted_together = is_usable & (rate > 0)
         # true is equal to 1, but is no rank
-        columns = [*(told[name] for name in KIND), list(map(type, told["rank"]))]
-        counts, own_rank = self._record.told, self._record.own_rank
+        kinds = zip(["train"] * len(rates), ranks, units, warmup, map(type, ranks), strict=True)
         try:
-            kinds = Counter(compress(zip(*columns, strict=True), is_positive.tolist()))
-            counts.add_kinds(kinds, own_rank)
+            record.told.add_kinds(Counter(compress(kinds, is_positive.tolist())), record.own_rank)
         except TypeError:  # a list or an object in the place of a text or a number
-            is_positive = is_positive & False
-        for place in (~is_positive).nonzero()[0].tolist():
-            counts.add(_line(told, place), own_rank)
+            counted_together = np.zeros_like(is_positive)
+        for place in (~counted_together).nonzero()[0].tolist():
+            record.told.add(payloads[place], record.own_rank)
+        counted: Marks = is_positive & (columns["warmup"] == 0)
+        return counted
 
     def _add_named(
-        self, name: str, values: Sequence[Any], ranks: Sequence[int], seen: "Floats"
+        self,
+        name: str,
+        values: Sequence[Any],
+        places: Sequence[int],
+        ranks: Sequence[int],
+        seen: "Floats",
     ) -> None:
         """Add what lines told under a name: a number each, or a group of numbers by their names.
 
         Numbers in a group of ``FACTS`` keep their names; in another group they are ``group.name``.
         """
-        self._add_numbers(name, values, ranks, seen)
-        if dict not in set(map(type, values)):
-            return
-        places: dict[str, list[int]] = defaultdict(list)
-        for place, value in enumerate(values):
-            for inner in value if isinstance(value, dict) else ():
-                places[inner].append(place)
-        for inner, telling in places.items():
-            self._add_numbers(
-                inner if name in FACTS else f"{name}.{inner}",
-                [values[place][inner] for place in telling],
-                [ranks[place] for place in telling],
-                seen[telling],
-            )
+        self._add_numbers(name, values, places, ranks, seen)
+        groups: dict[str, tuple[list[Any], list[int]]] = defaultdict(lambda: ([], []))
+        for place, value in zip(places, values, strict=True):
+            if isinstance(value, dict):
+                for inner, each in value.items():
+                    groups[inner][0].append(each)
+                    groups[inner][1].append(place)
+        for inner, told in groups.items():
+            self._add_numbers(inner if name in FACTS else f"{name}.{inner}", *told, ranks, seen)
 
     def _add_numbers(
-        self, name: str, values: Sequence[Any], ranks: Sequence[int], seen: "Floats"
+        self,
+        name: str,
+        values: Sequence[Any],
+        places: Sequence[int],
+        ranks: Sequence[int],
+        seen: "Floats",
     ) -> None:
         from ..numerics import np
 
@@ -200,44 +213,19 @@ class PayloadReader:
         for value in compress(values, (~is_number).tolist()):
             if isinstance(value, float | str) and str(value).lower() in NOT_FINITE:
                 self._record.not_finite.setdefault(name, Counter())[str(value)] += 1
-        by_rank: dict[int, list[int]] = defaultdict(list)
-        for place in is_number.nonzero()[0].tolist():
-            by_rank[ranks[place]].append(place)
-        for rank, places in by_rank.items():
+        by_rank: dict[int, tuple[list[Any], list[int]]] = defaultdict(lambda: ([], []))
+        for number, place in compress(zip(values, places, strict=True), is_number.tolist()):
+            numbers, there = by_rank[ranks[place]]
+            numbers.append(number)
+            there.append(place)
+        for rank, (numbers, there) in by_rank.items():
             metric = self._record.numbers.setdefault(name, {}).setdefault(rank, Metric())
-            metric.numbers.extend([values[place] for place in places])
-            metric.seen.add(seen[places])
+            metric.numbers.extend(numbers)
+            metric.seen.add(seen[there])
 
 
-def _line(told: Mapping[str, Sequence[Any]], place: int) -> Payload:
-    return {name: values[place] for name, values in told.items() if values[place] is not UNSET}
-
-
-def _told(
-    groups: Sequence[Payloads], names: Iterable[str]
-) -> tuple[list[int], dict[str, list[Any]]]:
-    """What payloads tell under names, in their order: their places and values.
-
-    The value is ``UNSET`` where a payload does not have the key.
-    """
-    columns = {}
-    for name in names:
-        parts = [group.column(name) for group in groups]
-        columns[name] = parts[0] if len(parts) == 1 else list(chain.from_iterable(parts))
-    places = list(chain.from_iterable(group.places for group in groups))
-    if len(groups) > 1:
-        order = sorted(range(len(places)), key=places.__getitem__)
-        places = [places[k] for k in order]
-        columns = {name: [values[k] for k in order] for name, values in columns.items()}
-    return places, columns
-
-
-def _column(told: Sequence[Any]) -> "Floats":
-    """The numbers that lines tell under a name, shape (n,); NaN where there is none."""
-    from ..numerics import np
-
-    values = np.array(doubles(told))
-    return np.where(np.abs(values) < LARGEST, values, nan)
+def _column(payloads: Sequence[Payload], name: str) -> list[Any]:
+    return [payload.get(name, UNSET) for payload in payloads]
 
 
 def _ranks(told: Sequence[Any], otherwise: int) -> Sequence[int]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from ..samples import Amount, Number
+
 if TYPE_CHECKING:
     Times = array[float]
 else:
@@ -19,13 +21,9 @@ class Bucket(Struct, frozen=True):
     """A bucket of gradients that DDP reduces at once, on one rank; medians over a few steps."""
 
     bytes: int
-    ready_ms: float  # from the beginning of the backward pass to the last of its gradients
-    ms: float | None = None  # what its all-reduce takes on the rank that comes last
-    hidden_ms: float | None = None  # the part of it in which this rank's backward pass computes
-
-    @property
-    def known_ms(self) -> list[float]:
-        return [ms for ms in (self.ready_ms, self.ms, self.hidden_ms) if ms is not None]
+    ready_ms: Number  # from the beginning of the backward pass to the last of its gradients
+    ms: Number | None = None  # what its all-reduce takes on the rank that comes last
+    hidden_ms: Number | None = None  # the part of it in which this rank's backward pass computes
 
 
 class Collections(Struct, frozen=True):
@@ -34,11 +32,11 @@ class Collections(Struct, frozen=True):
     The steps are those with the longest ones; ``ms`` is the time of all.
     """
 
-    ms: float = 0.0
+    ms: Amount = 0.0
     steps: tuple[int, ...] = ()  # from the first measured one on
-    step_ms: tuple[float, ...] = ()
-    full_ms: float | None = None  # of a full collection after the steps
-    frozen_ms: float | None = None  # of another one, after ``gc.freeze``
+    step_ms: tuple[Amount, ...] = ()
+    full_ms: Amount | None = None  # of a full collection after the steps
+    frozen_ms: Amount | None = None  # of another one, after ``gc.freeze``
 
 
 class Rank(Struct):

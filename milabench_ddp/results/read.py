@@ -5,7 +5,7 @@ Whole lines are decoded together, in blocks; where a block is damaged, its lines
 
 import gc
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,8 @@ from ..files import open_file
 from ..metric_line import objects_in
 from ..samples import DeviceProblem
 from .defects import DefectKind, FileDefect
-from .payload import PayloadReader, Payloads
-from .records import Record
+from .payload import PayloadReader
+from .records import Payload, Record
 
 KNOWN_WITHOUT_USE = ("phase", "line", "message", "meta", "ready", "begin", "writers")
 WRITTEN_BY_US = ("config", "start", "end")  # into no pipe: a program's are in `data`
@@ -115,35 +115,31 @@ class _EventReader:
         self.defect(DefectKind.TOO_LONG, self._lines)
 
     def _take(self, numbers: Sequence[int], lines: Sequence[_Line]) -> None:
-        groups: dict[tuple[str, ...], Payloads] = {}
-        for place, line in enumerate(lines):
-            data = line.data
-            if line.event == "data" and isinstance(data, dict):
-                keys = tuple(data)
-                group = groups.get(keys) or groups.setdefault(keys, Payloads(keys))
-                group.places.append(place)
-                group.payloads.append(data)
+        payloads: dict[int, Payload] = {}  # by the numbers of their lines
+        for number, line in zip(numbers, lines, strict=True):
+            if line.event == "data" and isinstance(line.data, dict):
+                payloads[number] = line.data
                 continue
             if line.event == "start" and self.record.start is None:
-                self._take_payloads(
-                    numbers, list(groups.values())
-                )  # it tells the rank of those after it
-                groups.clear()
+                self._take_payloads(payloads)  # it tells the rank of those after it
+                payloads = {}
             self._events.add(line.event)
             if line.event in WRITTEN_BY_US and line.pipe == "data":
-                self.defect(DefectKind.FORGED, numbers[place], line.event)
+                self.defect(DefectKind.FORGED, number, line.event)
             else:
-                self._event(numbers[place], line.event, data)
-        self._take_payloads(numbers, list(groups.values()))
+                self._event(number, line.event, line.data)
+        self._take_payloads(payloads)
 
-    def _take_payloads(self, numbers: Sequence[int], groups: Sequence[Payloads]) -> None:
+    def _take_payloads(self, payloads: Mapping[int, Payload]) -> None:
+        numbers = list(payloads)
+
         def report(kind: DefectKind, places: Sequence[int]) -> None:
             if places:
                 self.defect(kind, numbers[places[0]], count=len(places))
 
-        if groups:
+        if payloads:
             self._events.add("data")
-            self._payloads.add(groups, report)
+            self._payloads.add(list(payloads.values()), report)
 
     def _one_by_one(
         self, lines: Iterable[tuple[int, bytes]], cut_off: int

@@ -1,12 +1,13 @@
 """Adds what a payload tells under special keys: samples, facts, tables, and all about a rank."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any, TypeVar
 
-import msgspec
+from msgspec.structs import replace
 
 from ..codec import convert
-from ..samples import DeviceSample, HostSample
+from ..samples import DeviceSample, HostSample, Number
 from .defects import DefectKind
 from .rank import Bucket, Collections, Rank
 from .rates import is_finite, is_rank
@@ -20,76 +21,65 @@ WITHOUT_NUMBERS = frozenset(
 SPECIAL = WITHOUT_NUMBERS | {
     *("node", "shares", "memory_peak", "buckets", "compute_dtype", *FACTS),
 }
+_OF_RANKS: Mapping[str, type] = {
+    "node": str,
+    "startup": dict,
+    "shares": dict,
+    "buckets": list,
+    "garbage_collections": dict,
+}
 _NOTHING = DeviceSample()
+T = TypeVar("T")
 
-ReportDefect = Callable[[DefectKind], None]
+
+def _read(value: object, kind: type[T]) -> T | None:
+    with suppress(ValueError):
+        return convert(value, kind)
+    return None
 
 
-def add_special(record: Record, data: Payload) -> list[DefectKind]:
-    """Add what a payload tells under special keys; return the kinds of its defects."""
-    defects: list[DefectKind] = []
+def add_special(record: Record, data: Payload) -> Iterator[DefectKind]:
+    """Add what a payload tells under special keys; the kinds of its defects."""
     if "gpudata" in data:
-        _samples(record, data["gpudata"], data.get("time"), defects.append)
+        yield from _add_samples(record, data["gpudata"], data.get("time"))
     if "hostdata" in data:
-        _host(record, data["hostdata"], defects.append)
+        host = _read(data["hostdata"], HostSample)
+        if host is None:
+            yield DefectKind.BAD_SAMPLE
+        else:
+            record.host.append(host)
     if "step_times" in data and not _take_steps(record, data["step_times"]):
-        defects.append(DefectKind.BAD_STEPS)
+        yield DefectKind.BAD_STEPS
     if isinstance(data.get("compute_dtype"), str):
         record.compute_dtype = data["compute_dtype"]
+    for key in (*FACTS, *TABLES):
+        told = data.get(key)
+        if isinstance(told, dict) and key in TABLES:
+            record.tables.setdefault(key, []).append(told)
+        elif isinstance(told, dict) and data.get("rank", 0) == 0:
+            record.facts.setdefault(key, {}).update(told)
     rank = data.get("rank", 0)
     if is_rank(rank):
-        _add_to_rank(record, rank, data)
-        if isinstance(data.get("buckets"), list) and not _take_buckets(_rank(record, rank), data):
-            defects.append(DefectKind.BAD_BUCKETS)
-        if isinstance(data.get("garbage_collections"), dict) and not _take_collections(
-            _rank(record, rank), data
-        ):
-            defects.append(DefectKind.BAD_COLLECTIONS)
-    for key in FACTS:
-        if isinstance(data.get(key), dict) and data.get("rank", 0) == 0:
-            record.facts.setdefault(key, {}).update(data[key])
-    for key in TABLES:
-        if isinstance(data.get(key), dict):
-            record.tables.setdefault(key, []).append(data[key])
-    return defects
+        yield from _add_to_rank(record, rank, data)
 
 
-def _samples(record: Record, gpudata: Any, time: Any, report_defect: ReportDefect) -> None:
+def _add_samples(record: Record, gpudata: Any, time: Any) -> Iterator[DefectKind]:
     """Add the samples of devices; one that does not tell its own time is of that of the line."""
     if not isinstance(gpudata, dict):
-        report_defect(DefectKind.BAD_SAMPLE)
+        yield DefectKind.BAD_SAMPLE
         return
     # newer versions of milabench write the time among the devices
-    devices = {device: readings for device, readings in gpudata.items() if device != "time"}
-    when = gpudata.get("time", time)
-    for device, sample in _converted(devices).items():
-        if sample is None or sample == _NOTHING:
-            report_defect(DefectKind.BAD_SAMPLE)
+    time = gpudata.get("time", time)
+    for device, readings in gpudata.items():
+        if device == "time":
             continue
-        if sample.time is None and is_finite(when):
-            sample = msgspec.structs.replace(sample, time=float(when))
+        sample = _read(readings, DeviceSample)
+        if sample is None or sample == _NOTHING:
+            yield DefectKind.BAD_SAMPLE
+            continue
+        if sample.time is None and is_finite(time):
+            sample = replace(sample, time=float(time))
         record.samples.setdefault(device, []).append(sample)
-
-
-def _converted(devices: dict[str, Any]) -> dict[str, DeviceSample | None]:
-    try:
-        return convert(devices, dict[str, DeviceSample | None])
-    except ValueError:
-        return {device: _sample(readings) for device, readings in devices.items()}
-
-
-def _sample(readings: object) -> DeviceSample | None:
-    try:
-        return convert(readings, DeviceSample)
-    except ValueError:
-        return None
-
-
-def _host(record: Record, hostdata: object, report_defect: ReportDefect) -> None:
-    try:
-        record.host.append(convert(hostdata, HostSample))
-    except ValueError:
-        report_defect(DefectKind.BAD_SAMPLE)
 
 
 def _take_steps(record: Record, times: Any) -> bool:
@@ -97,55 +87,47 @@ def _take_steps(record: Record, times: Any) -> bool:
     match times:
         case {"rank": rank, "ms": list() as ms, "wait_ms": list() as wait_ms} if is_rank(rank):
             parts = times.get("parts") or {}
-            if not _are_lists(parts):
-                return False
-            return _rank(record, rank).take(ms, wait_ms, parts)
+            if isinstance(parts, dict) and all(isinstance(part, list) for part in parts.values()):
+                return record.ranks.setdefault(rank, Rank()).take(ms, wait_ms, parts)
     return False
 
 
-def _are_lists(parts: Any) -> bool:
-    return isinstance(parts, dict) and all(isinstance(found, list) for found in parts.values())
-
-
-def _add_to_rank(record: Record, rank: int, data: Payload) -> None:
+def _add_to_rank(record: Record, number: int, data: Payload) -> Iterator[DefectKind]:
     if isinstance(data.get("device"), dict):
-        record.devices[rank] = data["device"]
-    if isinstance(data.get("node"), str) and "rank" in data:
-        _rank(record, rank).node = data["node"]
-    if isinstance(data.get("startup"), dict):
-        told = data["startup"].items()
-        _rank(record, rank).startup = {name: float(s) for name, s in told if is_finite(s)}
-    if "memory_peak" in data:
-        _memory_peak(record, rank, data["memory_peak"])
-    if isinstance(data.get("shares"), dict):
-        known = _rank(record, rank)
-        known.shares = {part: share for part, share in data["shares"].items() if is_finite(share)}
-        known.part_ms = _part_ms(data.get("part_ms"))
-
-
-def _memory_peak(record: Record, rank: int, peak: Any) -> None:
-    """Add a peak: allocated and reserved memory in MiB, or reserved memory alone."""
-    match peak:
-        case [allocated, reserved]:
-            pass
-        case [reserved] | reserved:
-            allocated = None
-    if not is_finite(reserved):
+        record.devices[number] = data["device"]
+    peak = data.get("memory_peak")
+    allocated, reserved = peak if isinstance(peak, list) and len(peak) == 2 else (None, peak)
+    if isinstance(reserved, list) and len(reserved) == 1:
+        reserved = reserved[0]
+    told = {key: data[key] for key, kind in _OF_RANKS.items() if isinstance(data.get(key), kind)}
+    if "rank" not in data:
+        told.pop("node", None)
+    if not told and not is_finite(reserved):
         return
-    known = _rank(record, rank)
-    known.reserved = max(float(reserved), known.reserved)  # NaN is never greater
-    if is_finite(allocated):
-        known.allocated = max(float(allocated), known.allocated)
+    rank = record.ranks.setdefault(number, Rank())
+    if is_finite(reserved):
+        rank.reserved = max(float(reserved), rank.reserved)  # NaN is never greater
+        if is_finite(allocated):
+            rank.allocated = max(float(allocated), rank.allocated)
+    rank.node = told.get("node", rank.node)
+    rank.startup = _finite(told.get("startup", rank.startup))
+    if "shares" in told:
+        rank.shares, times = _finite(told["shares"]), data.get("part_ms")
+        pairs = times.items() if isinstance(times, dict) else ()
+        found = {part: _read(pair, tuple[Number, Number]) for part, pair in pairs}
+        rank.part_ms = {part: pair for part, pair in found.items() if pair is not None}
+    if "buckets" in told and not _take_buckets(rank, data):
+        yield DefectKind.BAD_BUCKETS
+    if "garbage_collections" in told:
+        collections = _read(told["garbage_collections"], Collections)
+        if collections is None or len(collections.steps) != len(collections.step_ms):
+            yield DefectKind.BAD_COLLECTIONS
+        else:
+            rank.collections = collections
 
 
-def _part_ms(times: Any) -> dict[str, tuple[float, float]]:
-    part_ms: dict[str, tuple[float, float]] = {}
-    if isinstance(times, dict):
-        for part, pair in times.items():
-            match pair:
-                case [mean, deviation] if is_finite(mean) and is_finite(deviation):
-                    part_ms[part] = float(mean), float(deviation)
-    return part_ms
+def _finite(told: Payload) -> dict[str, float]:
+    return {name: float(value) for name, value in told.items() if is_finite(value)}
 
 
 def _take_buckets(rank: Rank, data: Payload) -> bool:
@@ -153,32 +135,8 @@ def _take_buckets(rank: Rank, data: Payload) -> bool:
     slowdown, first = data.get("overlap_slowdown"), data.get("first_bucket", 0)
     if is_finite(slowdown):
         rank.overlap_slowdown = float(slowdown)
-    try:
-        found = convert(data["buckets"], list[Bucket])
-    except ValueError:
-        return False
-    if not all(is_finite(time) for each in found for time in each.known_ms):
-        return False
-    if not is_rank(first) or not 0 <= first <= len(rank.buckets):
+    found = _read(data["buckets"], list[Bucket])
+    if found is None or not is_rank(first) or first > len(rank.buckets):
         return False
     rank.buckets[first:] = found
     return True
-
-
-def _take_collections(rank: Rank, data: Payload) -> bool:
-    """Take the collections of a rank; return whether they are usable."""
-    try:
-        found = convert(data["garbage_collections"], Collections)
-    except ValueError:
-        return False
-    times = found.ms, *found.step_ms, found.full_ms or 0.0, found.frozen_ms or 0.0
-    if len(found.steps) != len(found.step_ms) or not all(map(is_finite, times)):
-        return False
-    if min(times) < 0:
-        return False
-    rank.collections = found
-    return True
-
-
-def _rank(record: Record, rank: int) -> Rank:
-    return record.ranks.setdefault(rank, Rank())

@@ -1,6 +1,6 @@
 import numpy as np
 
-from milabench_ddp.results.repeated_lines import RepeatedLines
+from milabench_ddp.results.payload import RepeatedLines
 
 
 def again(lines: RepeatedLines, *told: tuple[float, float, float, float]) -> list[bool]:

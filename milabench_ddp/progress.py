@@ -1,11 +1,9 @@
 """The progress observer: the protocol between the parts that run benchmarks and the display."""
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Sequence
 
 from msgspec import Struct
 
-from .errors import contained, reason_of
 from .events import Event, Verdict
 
 
@@ -17,8 +15,8 @@ class LaunchCount(Struct, frozen=True):
     seconds: float | None = None  # the mean duration of those that ended ok; None without any
 
 
-class ProgressObserver(Protocol):
-    """Is told of a run's progress; all calls come from one thread.
+class ProgressObserver:
+    """Is told of a run's progress, and shows nothing; all calls come from one thread.
 
     Several benchmarks may run at the same time, on different nodes. A benchmark that begins again,
     whether or not it has ended, starts from zero, unless it pauses: then it goes on.
@@ -54,62 +52,3 @@ class ProgressObserver(Protocol):
 
     def message(self, text: str) -> None:
         """There is something else that the user should know."""
-
-
-class ContainedProgress:
-    """Passes all on to another observer, whose own trouble does not end the run.
-
-    A display may fail at the text of a program, or because its reader is gone. The user is told the
-    first time; the measurements are on disk anyway.
-    """
-
-    def __init__(self, inner: ProgressObserver) -> None:
-        self.inner = inner
-        self._has_told = False
-
-    def begin(self, name: str, nodes: Sequence[str], limit: float, ago: float = 0.0) -> None:
-        self._pass(self.inner.begin, name, nodes, limit, ago)
-
-    def event(self, event: Event) -> None:
-        self._pass(self.inner.event, event)
-
-    def launch_ended(
-        self, name: str, count: LaunchCount, text: str, *, pauses: bool = False
-    ) -> None:
-        self._pass(self.inner.launch_ended, name, count, text, pauses=pauses)
-
-    def end(self, name: str, verdict: Verdict) -> None:
-        self._pass(self.inner.end, name, verdict)
-
-    def message(self, text: str) -> None:
-        self._pass(self.inner.message, text)
-
-    def _pass(self, tell: Callable[..., None], *said: object, **more: object) -> None:
-        try:
-            tell(*said, **more)
-        except Exception as error:  # noqa: BLE001 - faster than ``contained``, for each event
-            if not self._has_told:
-                self._has_told = True
-                with contained(lambda _: None):
-                    self.inner.message(f"the progress display is incomplete: {reason_of(error)}")
-
-
-class NoProgress:
-    """Shows nothing."""
-
-    def begin(self, name: str, nodes: Sequence[str], limit: float, ago: float = 0.0) -> None:
-        """Nothing."""
-
-    def event(self, event: Event) -> None:
-        """Nothing."""
-
-    def launch_ended(
-        self, name: str, count: LaunchCount, text: str, *, pauses: bool = False
-    ) -> None:
-        """Nothing."""
-
-    def end(self, name: str, verdict: Verdict) -> None:
-        """Nothing."""
-
-    def message(self, text: str) -> None:
-        """Nothing."""

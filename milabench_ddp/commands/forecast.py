@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ..config.schema import Benchmark
 from ..dispatch.run_context import RunPlan
-from ..display.outline import Outline
+from ..display.run_progress import Outline
 from ..report.pooling import devices_of
 from ..report.statistics.stopping import LEAST
 from ..results.former import FormerRuns, former_runs

@@ -15,7 +15,7 @@ from ..config.schema import Benchmark
 from ..dispatch.run_context import RunContext, begin_traces
 from ..dispatch.runners import runner_of
 from ..display import show_progress
-from ..display.outline import Outline
+from ..display.run_progress import Outline
 from ..events import Status
 from ..files import read_bytes
 from ..report.assemble import report_of

@@ -6,7 +6,7 @@ from contextlib import closing, nullcontext
 
 from ..events import Outcome
 from ..launch.stop_requests import StopRequests, stopped_by_signals
-from ..progress import NoProgress, ProgressObserver
+from ..progress import ProgressObserver
 from ..results.lock import alive, is_alive
 from ..results.read_state import read_header, require_state
 from ..results.run_dir import RunDir, save_state
@@ -69,7 +69,7 @@ def settle(run: RunDir) -> None:
             age = time.time() - run.run_json.stat().st_mtime
             forget = 0.0 if age > FORGET else FORGET
             scheduler = scheduler_of(run)
-            follower = RunFollower(run, header, NoProgress(), scheduler, forget=forget)
+            follower = RunFollower(run, header, ProgressObserver(), scheduler, forget=forget)
             if header.outcome is None and follower.has_ended():
                 _write_end(run, header, follower)
 

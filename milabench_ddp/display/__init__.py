@@ -4,12 +4,13 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from queue import SimpleQueue
 
-from ..progress import ContainedProgress, NoProgress, ProgressObserver
+from ..progress import ProgressObserver
 from .live import live_progress
-from .outline import Outline
 from .plain import PlainProgress
-from .screen_thread import ScreenThread, own_stderr
+from .run_progress import Outline
+from .screen_thread import Jobs, own_stderr, write_in_thread
 
 NO_CURSOR = ("dumb", "unknown")  # values of TERM: a terminal on which nothing can be drawn again
 
@@ -18,11 +19,12 @@ NO_CURSOR = ("dumb", "unknown")  # values of TERM: a terminal on which nothing c
 def show_progress(outline: Outline, *, quiet: bool) -> Iterator[ProgressObserver]:
     """Show the progress of a run on stderr, because stdout has the report."""
     if quiet:
-        yield NoProgress()
+        yield ProgressObserver()
     elif not outline.side and sys.stderr.isatty() and os.environ.get("TERM", "") not in NO_CURSOR:
         with live_progress(outline) as live:
-            yield ContainedProgress(live)
+            yield live
     else:
-        stream, screen = own_stderr(), ScreenThread()
-        with screen.running(stream):
-            yield ContainedProgress(PlainProgress(stream, outline, put=screen.put))
+        stream = own_stderr()
+        jobs: Jobs = SimpleQueue()
+        with write_in_thread(stream, jobs):
+            yield PlainProgress(stream, outline, put=jobs.put)

@@ -4,14 +4,15 @@ The first line is the sum of all, and is always there. What runs comes next, the
 what runs, the last problems, and what waits: as much of each as there is room for.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..events import Outcome
 from ..hidden import SECRETS
+from ..samples import DeviceSample, HostSample
 from ..table import Column, Table, duration_text, text_lines, without_unknown
 from ..visible import in_line
-from .run_progress import DeviceNow, RunningBenchmark, RunProgress
+from .run_progress import RunningBenchmark, RunProgress
 
 COLUMNS = (
     Column("benchmark"),
@@ -46,18 +47,21 @@ def layout(known: RunProgress, width: int, height: int) -> list[Line]:
         height: of the terminal, in lines.
     """
     room = max(1, height - 1)
-    lines = [Line(_head(known, width), "bold")]
     below: list[Line] = []
     if room >= LOW:
-        below = [Line(_cut(text, width), _style(text)) for text in known.problems[-PROBLEMS:]]
+        for problem in known.problems[-PROBLEMS:]:
+            is_warning = problem.startswith(("warning", Outcome.TIMEOUT))
+            below.append(Line(problem, "yellow" if is_warning else "red"))
         if known.waiting:
             below.append(Line(_listed("waiting  ", known.waiting, width), "dim"))
+    lines = [Line(_head(known, width), "bold")]
     lines += _running(known, width, room - len(lines) - len(below))
-    return [Line(_shown(line.text), line.style) for line in (lines + below)[:room]]
-
-
-def _style(problem: str) -> str:
-    return "yellow" if problem.startswith(("warning", Outcome.TIMEOUT)) else "red"
+    shown = []
+    for line in (lines + below)[:room]:
+        text = in_line(SECRETS.hide(line.text))
+        cut = text if len(text) <= width else f"{text[: max(0, width - 1)]}…"
+        shown.append(Line(cut, line.style))
+    return shown
 
 
 def _head(known: RunProgress, width: int) -> str:
@@ -69,19 +73,17 @@ def _head(known: RunProgress, width: int) -> str:
         rest = f", about {duration_text(left)} left"
     counts = known.counts()
     outcomes = f" ({counts})" if counts else ""
-    now = [f"{len(known.running)} running"]
-    if known.paused:
-        now.append(f"{len(known.paused)} between launches")
-    now.append(f"{len(known.waiting)} waiting")
+    paused = f", {len(known.paused)} between launches" if known.paused else ""
+    now = f"{len(known.running)} running{paused}, {len(known.waiting)} waiting"
     bad = sum(outcome is not Outcome.OK for outcome in known.outcomes.values())
     not_ok = f", {bad} not ok" if bad else ""
-    texts = [
-        f"{ended} of {total} benchmarks{outcomes}, {', '.join(now)}{rest}",
+    texts = (
+        f"{ended} of {total} benchmarks{outcomes}, {now}{rest}",
         f"{ended} of {total} benchmarks{outcomes}{rest}",
         f"{ended} of {total}{not_ok}{rest}",
         f"{ended} of {total}{not_ok}",
-    ]
-    text = next((text for text in texts if len(text) <= width), _cut(texts[-1], width))
+    )
+    text = next((text for text in texts if len(text) <= width), texts[-1])
     place = known.outline.place
     gap = width - len(text) - len(place)
     return f"{text}{' ' * gap}{place}" if place and gap >= 2 else text
@@ -111,20 +113,23 @@ def _running(known: RunProgress, width: int, room: int) -> list[Line]:
 
 def _table(known: RunProgress, benchmarks: Sequence[RunningBenchmark], width: int) -> list[str]:
     rows = [_cells(known, each) for each in benchmarks]
-    kept = list(COLUMNS)
-    for name in ("", *LEFT_OUT):
-        kept = [column for column in kept if column.name != name]
+    names = max(len(row["benchmark"]) for row in rows)
+    least = min(names, LEAST_NAME)
+    for count in range(len(LEFT_OUT) + 1):
+        kept = [column for column in COLUMNS if column.name not in LEFT_OUT[:count]]
         lines = _lines(kept, rows)
-        names = max(len(row["benchmark"]) for row in rows)
-        least = min(names, LEAST_NAME)
         over = max(map(len, lines)) - width
         if names - over >= least:
             break
     if over > 0:
+        most = max(least, names - over)
+        half = (most - 1) // 2
         for row in rows:
-            row["benchmark"] = _shortened(row["benchmark"], max(least, names - over))
+            name = row["benchmark"]
+            if len(name) > most:
+                row["benchmark"] = f"{name[:half]}…{name[-half:]}"
         lines = _lines(kept, rows)
-    return [_cut(line, width) for line in lines]
+    return lines
 
 
 def _lines(columns: Sequence[Column], rows: Sequence[Mapping[str, str]]) -> list[str]:
@@ -139,6 +144,8 @@ def _cells(known: RunProgress, benchmark: RunningBenchmark) -> dict[str, str]:
     of = f"{benchmark.limit:.0f}"
     if expected is not None and elapsed <= expected:
         of = f"about {expected:.0f}"
+    nodes = benchmark.nodes
+    several = f"{nodes[0]} .. {nodes[-1]} ({len(nodes)})" if len(nodes) > 4 else ""
     return {
         "benchmark": benchmark.name if is_several else benchmark.title,
         "launch": f"{benchmark.done + 1} of {benchmark.expected}" if is_several else "",
@@ -146,7 +153,7 @@ def _cells(known: RunProgress, benchmark: RunningBenchmark) -> dict[str, str]:
         "rate": benchmark.rate,
         "loss": benchmark.loss,
         "elapsed": f"{elapsed:.0f} of {of} s",
-        "nodes": _first_and_last(benchmark.nodes),
+        "nodes": several or ", ".join(nodes),
     }
 
 
@@ -155,34 +162,35 @@ def _devices(benchmark: RunningBenchmark, width: int, room: int) -> list[str]:
     if room < 1:
         return []
     if not benchmark.devices:
-        return _hosts(benchmark, width)
-    by_node: dict[str, list[str]] = {}
-    for (node, index), now in sorted(benchmark.devices.items(), key=_place):
-        by_node.setdefault(node, []).append(f"{index} {_cell(now)}")
+        return _busiest_host(benchmark.hosts)
     lines: list[str] = []
-    for node, cells in by_node.items():
-        lines += _wrapped(f"  {node} GPU".replace("   ", "  "), cells, width)
-    if len(lines) <= room:
-        return lines
-    return [_cut(_of_all(benchmark.devices), width)]
+    before = ""
+    for (node, index), now in sorted(benchmark.devices.items(), key=_place):
+        load = "-" if now.load is None else f"{now.load:.0%}"
+        cell = f"  {index} {load}"
+        if now.used is not None:
+            cell += f" {_gib(now.used)}"
+        label = f"  {node} GPU" if node else "  GPU"
+        if label != before:
+            lines.append(label)
+            before = label
+        elif len(lines[-1]) + len(cell) > width:
+            lines.append(" " * len(label))
+        lines[-1] += cell
+    return lines if len(lines) <= room else [_of_all(benchmark.devices)]
 
 
-def _place(item: tuple[tuple[str, str], DeviceNow]) -> tuple[str, int, str]:
+def _place(item: tuple[tuple[str, str], DeviceSample]) -> tuple[str, int, str]:
     node, index = item[0]
     is_number = index.isdecimal() and len(index) <= LONGEST_INDEX
     return node, int(index) if is_number else 0, index
-
-
-def _cell(now: DeviceNow) -> str:
-    load = "-" if now.load is None else f"{now.load:.0%}"
-    return load if now.used is None else f"{load} {_gib(now.used)}"
 
 
 def _gib(mib: float) -> str:
     return f"{mib / 1024:.0f}G" if mib >= 10240 else f"{mib / 1024:.1f}G"
 
 
-def _of_all(devices: Mapping[tuple[str, str], DeviceNow]) -> str:
+def _of_all(devices: Mapping[tuple[str, str], DeviceSample]) -> str:
     """The range of load and memory over many devices; the least loaded one is named."""
     text = f"  {len(devices)} GPUs"
     loads = {place: now.load for place, now in devices.items() if now.load is not None}
@@ -197,59 +205,24 @@ def _of_all(devices: Mapping[tuple[str, str], DeviceNow]) -> str:
     return text
 
 
-def _hosts(benchmark: RunningBenchmark, width: int) -> list[str]:
-    """Load and memory of the host where no device has a sensor; of several, the busiest."""
-    known = {node: now for node, now in benchmark.hosts.items() if now.cpu is not None}
-    if not known:
+def _busiest_host(hosts: Mapping[str, HostSample]) -> list[str]:
+    """Load and memory of the busiest host, for where no device has a sensor."""
+    loads = {node: now.cpu for node, now in hosts.items() if now.cpu is not None}
+    if not loads:
         return []
-    node = max(known, key=lambda name: known[name].cpu or 0.0)
-    now = known[node]
-    text = f"  {node or 'host'}  cores {now.cpu:.0%}"
-    if now.used is not None and now.total is not None:
-        text += f"  memory {_gib(now.used)} of {_gib(now.total)}"
-    return [_cut(text, width)]
-
-
-def _wrapped(label: str, cells: Sequence[str], width: int) -> Iterator[str]:
-    line = label
-    for cell in cells:
-        if len(line) + 2 + len(cell) > width and line.strip() and line != label:
-            yield line
-            line = " " * len(label)
-        line += f"  {cell}"
-    yield _cut(line, width)
+    node = max(loads, key=lambda name: loads[name])
+    text = f"  {node or 'host'}  cores {loads[node]:.0%}"
+    memory = hosts[node].memory
+    if memory is not None:
+        text += f"  memory {_gib(memory[0])} of {_gib(memory[1])}"
+    return [text]
 
 
 def _listed(label: str, names: Sequence[str], width: int) -> str:
-    text = label
-    for count, name in enumerate(names):
-        more = f", and {len(names) - count} more"
-        longer = f"{text}{', ' if count else ''}{name}"
-        rest = f", and {len(names) - count - 1} more" if count + 1 < len(names) else ""
-        if len(longer) + len(rest) > width:
-            fitting = f"{text}{more}" if count else f"{label}{len(names)}"
-            return _cut(fitting, width)
-        text = longer
-    return text
-
-
-def _shown(text: str) -> str:
-    return in_line(SECRETS.hide(text))
-
-
-def _cut(text: str, width: int) -> str:
-    text = _shown(text)
-    return text if len(text) <= width else f"{text[: max(0, width - 1)]}…"
-
-
-def _shortened(name: str, width: int) -> str:
-    if len(name) <= width:
-        return name
-    half = (width - 1) // 2
-    return f"{name[:half]}…{name[-half:]}"
-
-
-def _first_and_last(nodes: Sequence[str]) -> str:
-    if len(nodes) <= 4:
-        return ", ".join(nodes)
-    return f"{nodes[0]} .. {nodes[-1]} ({len(nodes)})"
+    """As many names as fit, and how many more there are."""
+    for count in range(min(len(names), width), 0, -1):
+        more = f", and {len(names) - count} more" if count < len(names) else ""
+        text = f"{label}{', '.join(names[:count])}{more}"
+        if len(text) <= width:
+            return text
+    return f"{label}{len(names)}"

@@ -2,30 +2,24 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Lock
+from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from ..errors import contained, reason_of
-from ..events import Event, Outcome, Verdict
-from ..hidden import SECRETS
-from ..progress import LaunchCount
 from ..results.tail import Tail
-from ..visible import in_line
 from .layout import layout
-from .outline import Outline
-from .run_progress import RunProgress
-from .screen_thread import Job, ScreenThread, at_once, own_stderr
+from .plain import PlainProgress, time_and_text
+from .run_progress import Outline
+from .screen_thread import Job, Jobs, own_stderr, write_in_thread
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-_OUTCOME_STYLES = {Outcome.OK: "green", Outcome.CANCELLED: "yellow", Outcome.SKIPPED: "dim"}
 
-
-class LiveProgress:
+class LiveProgress(PlainProgress):
     """Makes the view of what runs, and prints a line above it for each ended benchmark.
 
     Args:
@@ -40,50 +34,22 @@ class LiveProgress:
         console: "Console",
         outline: Outline,
         clock: Callable[[], float] = time.monotonic,
-        put: Callable[[Job], None] = at_once,
+        put: Callable[[Job], None] = lambda job: job(),
     ) -> None:
-        self._console, self._put = console, put
-        self._known = RunProgress(outline, clock)
-        self._lock = Lock()  # of ``_known``; never held while the console is written to
+        super().__init__(console.file, outline, clock, put)
+        self._console = console
         self._drawn: list[int] = []  # the lengths of the lines on the terminal
         self._tail = None
         if outline.run is not None and not outline.sends_events:
             self._tail = Tail(outline.run)
 
-    def begin(self, name: str, nodes: Sequence[str], limit: float, ago: float = 0.0) -> None:
-        with self._lock:
-            self._known.begin(name, nodes, limit, ago)
+    def write_passing(self, text: str) -> None:
+        """Nothing: the view shows it."""
 
-    def event(self, event: Event) -> None:
-        with self._lock:
-            self._known.take(event)
-
-    def launch_ended(
-        self, name: str, count: LaunchCount, text: str, *, pauses: bool = False
-    ) -> None:
-        """A launch has ended: print how precise the rate is."""
-        with self._lock:
-            self._known.launch_ended(name, count, pauses=pauses)
-        if text:
-            self._print(text, "dim")
-
-    def end(self, name: str, verdict: Verdict) -> None:
-        """A benchmark has ended: print a line, and its findings."""
-        findings = self._known.findings_of(name) if verdict.is_ok else []
-        with self._lock:
-            first, *others = self._known.end(name, verdict, findings)
-        self._print(first, _OUTCOME_STYLES.get(verdict.outcome, "red"))
-        for line in others:
-            self._print(line, "yellow")
-
-    def message(self, text: str) -> None:
-        self._print(text, "dim")
-
-    def _print(self, text: str, style: str) -> None:
+    def write(self, text: str, style: str) -> None:
         from rich.text import Text
 
-        shown = in_line(SECRETS.hide(text))
-        line = Text(f"{time.strftime('%H:%M:%S')} {shown}", style)
+        line = Text(time_and_text(text), style)
 
         def show() -> None:
             self._wipe_wrapped()
@@ -103,20 +69,12 @@ class LiveProgress:
         with self._lock:
             rows = sum(max(0, length - 1) // width for length in self._drawn)
             self._drawn = [min(length, width) for length in self._drawn]
-        if rows and _wraps_again(os.environ):
+        term = os.environ.get("TERM", "")
+        is_screen = term.startswith("screen") and "TMUX" not in os.environ
+        keeps_rows = is_screen or term == "linux" or "XTERM_VERSION" in os.environ
+        if rows and not keeps_rows:
             erase = ((ControlType.ERASE_IN_LINE, 2), (ControlType.CURSOR_UP, 1))
             self._console.control(Control(*erase * rows))
-
-    def _look(self) -> None:
-        if self._tail is None:
-            return
-        with self._lock:
-            names = list(self._known.running)
-        for name in names:
-            events = list(self._tail.events(name))  # without the lock: the disk may hang
-            with self._lock:
-                for event in events:
-                    self._known.take(event)
 
     def picture(self) -> "Text":
         """The view, for the terminal as large as it is now; or why there is none."""
@@ -130,7 +88,14 @@ class LiveProgress:
     def _picture(self) -> "Text":
         from rich.text import Text
 
-        self._look()
+        if self._tail is not None:
+            with self._lock:
+                names = list(self._known.running)
+            for name in names:
+                events = list(self._tail.events(name))  # without the lock: the disk may hang
+                with self._lock:
+                    for event in events:
+                        self._known.take(event)
         self._wipe_wrapped()
         with self._lock:
             lines = layout(self._known, *self._console.size)
@@ -139,12 +104,6 @@ class LiveProgress:
         for number, line in enumerate(lines):
             text.append(f"{chr(10) * bool(number)}{line.text}", line.style or None)
         return text
-
-
-def _wraps_again(environ: Mapping[str, str]) -> bool:
-    term = environ.get("TERM", "")
-    is_screen = term.startswith("screen") and "TMUX" not in environ
-    return not (is_screen or term == "linux" or "XTERM_VERSION" in environ)
 
 
 @contextmanager
@@ -156,9 +115,10 @@ def live_progress(outline: Outline) -> Iterator[LiveProgress]:
     from rich.console import Console
     from rich.live import Live
 
-    stream, screen = own_stderr(), ScreenThread()
+    stream = own_stderr()
+    jobs: Jobs = SimpleQueue()
     console = Console(file=stream)
-    live = LiveProgress(console, outline, put=screen.put)
+    live = LiveProgress(console, outline, put=jobs.put)
     table = Live(
         console=console,
         auto_refresh=False,
@@ -174,5 +134,5 @@ def live_progress(outline: Outline) -> Iterator[LiveProgress]:
             table.refresh()
             yield table.refresh
 
-    with screen.running(stream, picture()):
+    with write_in_thread(stream, jobs, picture()):
         yield live

@@ -2,19 +2,45 @@
 
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import TextIO
+from functools import partial, wraps
+from threading import Lock
+from typing import IO, Concatenate, ParamSpec
 
+from ..errors import contained, reason_of
 from ..events import Ended, Event, Outcome, Verdict
 from ..hidden import SECRETS
-from ..progress import LaunchCount
+from ..progress import LaunchCount, ProgressObserver
 from ..visible import in_line
-from .outline import Outline
-from .run_progress import RunProgress
-from .screen_thread import Job, at_once
+from .run_progress import Outline, RunProgress
+from .screen_thread import Job
+
+P = ParamSpec("P")
+_OUTCOME_STYLES = {Outcome.OK: "green", Outcome.CANCELLED: "yellow", Outcome.SKIPPED: "dim"}
 
 
-class PlainProgress:
+def safe(
+    method: Callable[Concatenate["PlainProgress", P], None],
+) -> Callable[Concatenate["PlainProgress", P], None]:
+    """A method of a display whose own trouble does not end the run.
+
+    A display may fail at the text of a program, or because its reader is gone. The user is told the
+    first time; the measurements are on disk anyway.
+    """
+
+    @wraps(method)
+    def call(self: "PlainProgress", /, *args: P.args, **more: P.kwargs) -> None:
+        try:
+            method(self, *args, **more)
+        except Exception as error:  # noqa: BLE001 - faster than ``contained``, for each event
+            if not self.has_failed:
+                self.has_failed = True
+                with contained(lambda _: None):
+                    self.write(f"the progress display is incomplete: {reason_of(error)}", "dim")
+
+    return call
+
+
+class PlainProgress(ProgressObserver):
     """Writes a line for each change of a benchmark, with the time of day, flushed.
 
     Args:
@@ -26,46 +52,68 @@ class PlainProgress:
 
     def __init__(
         self,
-        out: TextIO,
+        out: IO[str],
         outline: Outline | None = None,
         clock: Callable[[], float] = time.monotonic,
-        put: Callable[[Job], None] = at_once,
+        put: Callable[[Job], None] = lambda job: job(),
     ) -> None:
-        self._out, self._known = out, RunProgress(outline or Outline(), clock)
-        self._put = put
+        self._out, self._put = out, put
+        self._known = RunProgress(outline or Outline(), clock)
+        self._lock = Lock()  # of ``_known``; never held while something is written
+        self.has_failed = False
 
+    @safe
     def begin(self, name: str, nodes: Sequence[str], limit: float, ago: float = 0.0) -> None:
-        """A benchmark starts: write its nodes and its time limit."""
-        self._known.begin(name, nodes, limit, ago)
+        with self._lock:
+            self._known.begin(name, nodes, limit, ago)
         place = f"on {', '.join(nodes)}, " if nodes else ""
-        self.message(f"{name}: {place}at most {limit:g} s")
+        self.write_passing(f"{name}: {place}at most {limit:g} s")
 
+    @safe
     def event(self, event: Event) -> None:
-        """Write a line if the phase has changed, and for a process that did not end ok."""
-        benchmark = self._known.take(event)
+        with self._lock:
+            benchmark = self._known.take(event)
         if benchmark is not None and benchmark.phase in ("warm-up", "measuring"):
             count = len(benchmark.phases)
             processes = f", {count} processes" if count > 1 else ""
-            self.message(f"{benchmark.title}: {benchmark.phase}{processes}")
+            self.write_passing(f"{benchmark.title}: {benchmark.phase}{processes}")
         if isinstance(event, Ended) and event.outcome is not Outcome.OK:
-            self.message(f"{event.tag}: {event.outcome}: {event.reason}")
+            self.write_passing(f"{event.tag}: {event.outcome}: {event.reason}")
 
+    @safe
     def launch_ended(
         self, name: str, count: LaunchCount, text: str, *, pauses: bool = False
     ) -> None:
-        """A launch has ended: write how precise the rate is."""
-        self._known.launch_ended(name, count, pauses=pauses)
+        with self._lock:
+            self._known.launch_ended(name, count, pauses=pauses)
         if text:
-            self.message(text)
+            self.write(text, "dim")
 
+    @safe
     def end(self, name: str, verdict: Verdict) -> None:
-        """A benchmark has ended: write its outcome."""
         findings = self._known.findings_of(name) if verdict.is_ok else []
-        for line in self._known.end(name, verdict, findings):
-            self.message(line)
+        with self._lock:
+            first, *others = self._known.end(name, verdict, findings)
+        self.write(first, _OUTCOME_STYLES.get(verdict.outcome, "red"))
+        for line in others:
+            self.write(line, "yellow")
 
+    @safe
     def message(self, text: str) -> None:
+        self.write(text, "dim")
+
+    def write_passing(self, text: str) -> None:
+        """Write what a live view shows for as long as it lasts."""
+        self.write(text, "")
+
+    def write(self, text: str, style: str) -> None:
+        """Write a line; ``style`` is rich's."""
+        del style
         side = self._known.outline.side
-        said = in_line(SECRETS.hide(f"{side}: {text}" if side else text))
-        line = f"{time.strftime('%H:%M:%S')} {said}"
+        line = time_and_text(f"{side}: {text}" if side else text)
         self._put(partial(print, line, file=self._out, flush=True))
+
+
+def time_and_text(text: str) -> str:
+    """A line of the display: what it says, after the time of day, without secrets."""
+    return f"{time.strftime('%H:%M:%S')} {in_line(SECRETS.hide(text))}"

@@ -2,11 +2,12 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from statistics import fmean
 from typing import Any
 
-from msgspec import UNSET, Struct, field
+from msgspec import UNSET, Struct, ValidationError, convert, field, to_builtins
 
 from ..errors import shortened
 from ..events import Data, Ended, Event, Metrics, Note, Outcome, Output, Started, Verdict
@@ -14,27 +15,31 @@ from ..metric_line import MetricLine
 from ..progress import LaunchCount
 from ..report.partial import findings_of_benchmark
 from ..results.rates import is_finite, is_warmup
-from .outline import Outline
+from ..results.run_dir import RunDir
+from ..samples import DeviceSample, HostSample
 
 PHASES = ("loading", "warm-up", "ready", "measuring", "ending")  # in the order they are reached
 _NOTES = {"ready": "ready", "begin": "measuring"}  # the phase that begins with a program's note
 BAD = (Outcome.FAILED, Outcome.TIMEOUT, Outcome.LOST)
 
 
-class DeviceNow(Struct, frozen=True):
-    """The last sample of a device; None where it has no such sensor."""
+class Outline(Struct, frozen=True):
+    """The benchmarks of a run, and how long each is expected to take."""
 
-    load: float | None = None  # 0 to 1
-    used: float | None = None  # MiB of memory
-    total: float | None = None
+    benchmarks: Sequence[str] = ()  # by name, in their order
+    launches: int = 1  # of each, as far as is known
+    seconds: Mapping[str, float] = field(default_factory=dict)  # of a launch, by benchmark
+    place: str = ""  # the devices, in a few words
+    run: RunDir | None = None  # where its files are; None if they are not read
+    sends_events: bool = True  # whether what happens in processes is told, and not only on disk
+    side: str = ""  # its name, if another run takes turns with it: its lines begin with that
 
 
-class HostNow(Struct, frozen=True):
-    """The last sample of a host."""
+class _Samples(Struct):
+    """What the monitor adds to a payload."""
 
-    cpu: float | None = None  # 0 to 1, of the cores that the run may use
-    used: float | None = None  # MiB of memory
-    total: float | None = None
+    gpudata: dict[str, DeviceSample] = {}
+    hostdata: HostSample | None = None
 
 
 class RunningBenchmark(Struct):
@@ -54,8 +59,8 @@ class RunningBenchmark(Struct):
     phases: dict[str, str] = field(default_factory=dict)  # of each process, by its tag
     rates: dict[str, float] = field(default_factory=dict)  # of each process, by its tag
     # by node, empty where there is one alone, and by index
-    devices: dict[tuple[str, str], DeviceNow] = field(default_factory=dict)
-    hosts: dict[str, HostNow] = field(default_factory=dict)  # by node
+    devices: dict[tuple[str, str], DeviceSample] = field(default_factory=dict)
+    hosts: dict[str, HostSample] = field(default_factory=dict)  # by node
     unit: str = ""
     loss: str = ""
 
@@ -76,11 +81,6 @@ class RunningBenchmark(Struct):
         format = ".0f" if abs(rate) >= 1000 else ".4g"
         return f"{rate:{format}} {self.unit}".rstrip()
 
-    def go_on(self, now: float) -> None:
-        """Go on after a pause, which began with the end of a launch, and does not count."""
-        self.began += now - self.repeat_began
-        self.repeat_began = now
-
     def take(self, event: Event, now: float) -> bool:
         """Take an event into account; true if all processes have now reached another phase."""
         part = event.tag.removeprefix(f"{self.name}.").split(".")[0]
@@ -94,11 +94,17 @@ class RunningBenchmark(Struct):
             case Started(tag):
                 self._reach(tag, "loading")
             case Metrics(tag, lines=lines):
-                for payload in _latest(lines):
-                    self._take_metrics(tag, payload)
+                rate, loss = _last(lines, "rate"), _last(lines, "loss")
+                self._take_metrics(tag, {**to_builtins(rate), "loss": loss.loss})
             case Data(tag, payload=payload):
                 self._take_metrics(tag, payload)
-                self._take_samples(tag, payload)
+                node = next((name for name in self.nodes if f".{name}." in f"{tag}."), "")
+                with suppress(ValidationError, OverflowError):
+                    samples = convert(payload, _Samples)
+                    for index, sample in samples.gpudata.items():
+                        self.devices[node, index] = sample
+                    if samples.hostdata is not None:
+                        self.hosts[node] = samples.hostdata
             case Note(tag, kind=kind) if kind in _NOTES:
                 self._reach(tag, _NOTES[kind])
             case Ended(tag):
@@ -123,41 +129,11 @@ class RunningBenchmark(Struct):
         if isinstance(loss, float) or is_finite(loss):
             self.loss = f"{loss:.4g}"
 
-    def _take_samples(self, tag: str, payload: Mapping[str, Any]) -> None:
-        node = next((name for name in self.nodes if f".{name}." in f"{tag}."), "")
-        devices = payload.get("gpudata")
-        if isinstance(devices, Mapping):
-            for index, sample in devices.items():
-                if isinstance(sample, Mapping):
-                    used, total = _memory(sample)
-                    now = DeviceNow(_number(sample.get("load")), used, total)
-                    self.devices[node, str(index)] = now
-        host = payload.get("hostdata")
-        if isinstance(host, Mapping):
-            self.hosts[node] = HostNow(_number(host.get("cpu")), *_memory(host))
 
-
-def _latest(lines: Sequence[MetricLine]) -> Iterator[Mapping[str, Any]]:
-    for line in reversed(lines):
-        if line.rate is not UNSET:
-            units = "" if line.units is UNSET else line.units
-            yield {"rate": line.rate, "units": units, "warmup": line.warmup is True}
-            break
-    for line in reversed(lines):
-        if line.loss is not UNSET:
-            yield {"loss": line.loss}
-            break
-
-
-def _number(value: object) -> float | None:
-    return float(value) if is_finite(value) else None
-
-
-def _memory(sample: Mapping[str, Any]) -> tuple[float | None, float | None]:
-    match sample.get("memory"):
-        case [used, total]:
-            return _number(used), _number(total)
-    return None, None
+def _last(lines: Sequence[MetricLine], name: str) -> MetricLine:
+    """The last line that has a value of that name; an empty one without any."""
+    found = (line for line in reversed(lines) if getattr(line, name) is not UNSET)
+    return next(found, MetricLine())
 
 
 class RunProgress:
@@ -180,7 +156,9 @@ class RunProgress:
         """A benchmark starts, starts again, or goes on after a pause."""
         if name in self.paused:
             benchmark = self.running[name] = self.paused.pop(name)
-            benchmark.go_on(self.clock())
+            # the pause began with the end of a launch, and does not count
+            benchmark.began += self.clock() - benchmark.repeat_began
+            benchmark.repeat_began = self.clock()
             return
         began = self.clock() - ago
         self.outcomes.pop(name, None)

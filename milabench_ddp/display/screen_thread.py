@@ -9,8 +9,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import TextIO
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from typing import IO
 
 from ..errors import reason_of
 
@@ -21,100 +21,66 @@ PATIENCE = 2.0
 """Seconds at the end of a run to write what is left."""
 
 Job = Callable[[], None]
-Picture = AbstractContextManager[Job]
-
-
-def at_once(job: Job) -> None:
-    job()
-
-
-class ScreenThread:
-    """Does jobs in order, and draws between them, as often as the terminal keeps up.
-
-    If the terminal is slow, drawings are skipped and jobs are not. A terminal that fails, or is
-    gone, gets nothing more.
-
-    Args:
-        interval: seconds between two drawings.
-    """
-
-    def __init__(self, interval: float = INTERVAL) -> None:
-        self._interval = interval
-        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._has_told = False  # of a job that failed
-
-    def put(self, job: Job) -> None:
-        """Have a job done; does not wait for it."""
-        self._jobs.put(job)
-
-    @contextmanager
-    def running(self, stream: TextIO, picture: Picture | None = None) -> Iterator[None]:
-        """Do jobs during the block, and after it those that are left, for ``PATIENCE`` at most.
-
-        Args:
-            stream: where to write; it is closed at the end.
-            picture: a context that the thread enters, which returns the function that draws; None
-                draws nothing.
-        """
-        thread = threading.Thread(
-            target=self._run,
-            args=(stream, picture),
-            name="screen",
-            daemon=True,  # a terminal that is stopped does not keep the program from ending
-        )
-        thread.start()
-        try:
-            yield
-        finally:
-            self._jobs.put(None)
-            thread.join(PATIENCE)
-
-    def _run(self, stream: TextIO, picture: Picture | None) -> None:
-        with suppress(OSError), _closed_at_end(stream):
-            if picture is None:
-                while job := self._jobs.get():
-                    self._do(job, stream)
-            else:
-                with picture as draw:
-                    self._draw_between(draw, stream)
-
-    def _do(self, job: Job, stream: TextIO) -> None:
-        """Do a job; the first failure is reported, and the others are still done."""
-        try:
-            job()
-        except OSError:  # the terminal is gone
-            raise
-        except Exception as error:  # noqa: BLE001 - the others are done after any error
-            if not self._has_told:
-                self._has_told = True
-                said = f"the progress display is incomplete: {reason_of(error)}"
-                print(said, file=stream, flush=True)
-
-    def _draw_between(self, draw: Job, stream: TextIO) -> None:
-        due = time.monotonic() + self._interval
-        while True:
-            try:
-                job = self._jobs.get(timeout=max(0.0, due - time.monotonic()))
-            except queue.Empty:
-                self._do(draw, stream)
-                due = time.monotonic() + self._interval
-                continue
-            if job is None:
-                return
-            self._do(job, stream)
+Picture = AbstractContextManager[Job | None]
+Jobs = queue.SimpleQueue[Job | None]
 
 
 @contextmanager
-def _closed_at_end(stream: TextIO) -> Iterator[None]:
-    """Close a stream of ``own_stderr``, but not ``sys.stderr`` itself."""
+def write_in_thread(
+    stream: IO[str], jobs: Jobs, picture: Picture | None = None, interval: float = INTERVAL
+) -> Iterator[None]:
+    """Do jobs in order, and draw between them, as often as the terminal keeps up.
+
+    If the terminal is slow, drawings are skipped and jobs are not. A terminal that fails, or is
+    gone, gets nothing more. Jobs that are left after the block have ``PATIENCE`` seconds.
+
+    Args:
+        stream: where to write; it is closed at the end, unless it is ``sys.stderr`` itself.
+        jobs: each writes to the stream.
+        picture: a context that the thread enters, which returns the function that draws; None
+            draws nothing.
+        interval: seconds between two drawings.
+    """
+    thread = threading.Thread(
+        target=_work,
+        args=(stream, jobs, picture or nullcontext(), interval),
+        name="screen",
+        daemon=True,  # a terminal that is stopped does not keep the program from ending
+    )
+    thread.start()
     try:
         yield
     finally:
-        if stream is not sys.stderr:
-            stream.close()
+        jobs.put(None)
+        thread.join(PATIENCE)
 
 
-def own_stderr() -> TextIO:
+def _work(stream: IO[str], jobs: Jobs, picture: Picture, interval: float) -> None:
+    has_failed = False
+    due = time.monotonic() + interval
+    closed = nullcontext() if stream is sys.stderr else stream
+    with suppress(OSError), closed, picture as draw:
+        while True:
+            try:
+                job = jobs.get(timeout=draw and max(0.0, due - time.monotonic()))
+            except queue.Empty:
+                job = draw
+            if job is None:
+                return
+            try:
+                job()
+            except OSError:  # the terminal is gone
+                raise
+            except Exception as error:  # noqa: BLE001 - the others are done after any error
+                if not has_failed:
+                    said = f"the progress display is incomplete: {reason_of(error)}"
+                    print(said, file=stream, flush=True)
+                has_failed = True
+            if job is draw:
+                due = time.monotonic() + interval
+
+
+def own_stderr() -> IO[str]:
     """A stream on the file of ``sys.stderr``, or that one if it has no file.
 
     A thread that waits in a stream holds its lock, and the interpreter needs that of ``sys.stderr``

@@ -22,7 +22,7 @@ from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.machine.devices import Cluster
 from milabench_ddp.plan.launch import Launch
 from milabench_ddp.plan.planner import plan_launches
-from milabench_ddp.progress import NoProgress
+from milabench_ddp.progress import ProgressObserver
 from milabench_ddp.results.run_dir import RunDir
 from tests.support.dispatch import plan
 from tests.support.launches import SITE, benchmark, njobs
@@ -56,7 +56,7 @@ def _ours(size: int, room: Room) -> float:
     """The share of a core that a membership takes."""
     run, requests = _new_run(room.folder), StopRequests()
     with _nodes(size) as pipes:
-        nodes = Membership(run, _connections(pipes), requests.fd, PATIENT, NoProgress())
+        nodes = Membership(run, _connections(pipes), requests.fd, PATIENT, ProgressObserver())
         with nodes:
             while nodes.is_gathering:
                 list(nodes.receive(1.0))
@@ -111,7 +111,7 @@ def benchmark_run(room: Room) -> Iterator[Figure]:
     yield from with_growth(figures, sizes)
 
 
-class _Stopwatch(NoProgress):
+class _Stopwatch(ProgressObserver):
     """Takes the time between the begin and the end of a benchmark."""
 
     def begin(self, *_: object) -> None:

@@ -4,9 +4,9 @@ import pytest
 
 from milabench_ddp.display import show_progress
 from milabench_ddp.display.live import LiveProgress
-from milabench_ddp.display.outline import Outline
 from milabench_ddp.display.plain import PlainProgress
-from milabench_ddp.progress import ContainedProgress, NoProgress, ProgressObserver
+from milabench_ddp.display.run_progress import Outline
+from milabench_ddp.progress import ProgressObserver
 from tests.support.progress import OK, started
 
 
@@ -20,8 +20,8 @@ class Terminal(io.StringIO):
     [
         (Terminal(), False, LiveProgress),
         (io.StringIO(), False, PlainProgress),
-        (Terminal(), True, NoProgress),
-        (io.StringIO(), True, NoProgress),
+        (Terminal(), True, ProgressObserver),
+        (io.StringIO(), True, ProgressObserver),
     ],
 )
 def test_what_is_shown_depends_on_stderr(
@@ -30,8 +30,7 @@ def test_what_is_shown_depends_on_stderr(
     monkeypatch.setattr("sys.stderr", stderr)
     monkeypatch.setenv("TERM", "xterm")
     with show_progress(Outline(("a",)), quiet=quiet) as observer:
-        shown = observer.inner if isinstance(observer, ContainedProgress) else observer
-        assert isinstance(shown, form)
+        assert type(observer) is form
         tell(observer)
     assert ("a: ok" in stderr.getvalue()) == (not quiet)
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from milabench_ddp.display.layout import Line, layout
-from milabench_ddp.display.outline import Outline
-from milabench_ddp.display.run_progress import RunProgress
+from milabench_ddp.display.run_progress import Outline, RunProgress
 from milabench_ddp.events import Data, Outcome, Verdict
 from milabench_ddp.progress import LaunchCount
 from tests.golden import check_golden

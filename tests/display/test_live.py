@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.live import Live
 
 from milabench_ddp.display.live import LiveProgress, live_progress
-from milabench_ddp.display.outline import Outline
+from milabench_ddp.display.run_progress import Outline
 from milabench_ddp.events import Outcome, Verdict
 from milabench_ddp.results.run_dir import RunDir
 from tests.golden import check_golden

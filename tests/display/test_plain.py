@@ -1,8 +1,8 @@
 import io
 import re
 
-from milabench_ddp.display.outline import Outline
 from milabench_ddp.display.plain import PlainProgress
+from milabench_ddp.display.run_progress import Outline
 from tests.golden import check_golden
 from tests.support.dispatch import Clock
 from tests.support.progress import tell_of_a_run_on_this_host, tell_of_a_sweep, without_times

@@ -1,7 +1,6 @@
 import pytest
 
-from milabench_ddp.display.outline import Outline
-from milabench_ddp.display.run_progress import PHASES, RunningBenchmark, RunProgress
+from milabench_ddp.display.run_progress import PHASES, Outline, RunningBenchmark, RunProgress
 from milabench_ddp.events import Data, Note, Outcome, Output, Verdict
 from milabench_ddp.progress import LaunchCount
 from tests.support.dispatch import Clock

@@ -8,22 +8,23 @@ import termios
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from queue import SimpleQueue
 
 import pytest
 
 from milabench_ddp.display import screen_thread, show_progress
-from milabench_ddp.display.outline import Outline
-from milabench_ddp.display.screen_thread import Job, ScreenThread
+from milabench_ddp.display.run_progress import Outline
+from milabench_ddp.display.screen_thread import Job, Jobs, write_in_thread
 from tests.support.progress import OK, rate, started
 from tests.support.wait import wait_for
 
 
 def test_jobs_are_done_in_order_before_the_end():
     done: list[int] = []
-    screen = ScreenThread()
-    with screen.running(io.StringIO()):
+    jobs: Jobs = SimpleQueue()
+    with write_in_thread(io.StringIO(), jobs):
         for number in range(100):
-            screen.put(lambda number=number: done.append(number))
+            jobs.put(lambda number=number: done.append(number))
     assert done == list(range(100))
 
 
@@ -41,13 +42,13 @@ def test_it_draws_between_jobs_and_not_while_one_waits():
     def picture() -> Iterator[Job]:
         yield draw
 
-    screen = ScreenThread(interval=0.001)
-    with screen.running(io.StringIO(), picture()):
+    jobs: Jobs = SimpleQueue()
+    with write_in_thread(io.StringIO(), jobs, picture(), interval=0.001):
         wait_for(lambda: drawn[0] > 2)
-        screen.put(wait)
+        jobs.put(wait)
         waits.wait()
         before = drawn[0]
-        screen.put(lambda: drawn.append(before))
+        jobs.put(lambda: drawn.append(before))
         goes_on.set()
     assert drawn[1] == before  # what was put is done, and no picture was due before
 
@@ -56,10 +57,10 @@ def test_a_terminal_that_is_gone_gets_nothing_more():
     def fail() -> None:
         raise OSError("gone")
 
-    screen = ScreenThread()
-    with screen.running(io.StringIO()):
-        screen.put(fail)
-        screen.put(fail)
+    jobs: Jobs = SimpleQueue()
+    with write_in_thread(io.StringIO(), jobs):
+        jobs.put(fail)
+        jobs.put(fail)
 
 
 def test_what_cannot_be_shown_is_told_once_and_the_rest_is_shown():
@@ -72,10 +73,11 @@ def test_what_cannot_be_shown_is_told_once_and_the_rest_is_shown():
         def close(self) -> None:
             self.said = self.getvalue()
 
-    out, screen = Out(), ScreenThread()
-    with screen.running(out):
+    out = Out()
+    jobs: Jobs = SimpleQueue()
+    with write_in_thread(out, jobs):
         for job in (fail, fail, lambda: print("the rest", file=out)):
-            screen.put(job)
+            jobs.put(job)
     told, rest = out.said.splitlines()
     assert "the progress display is incomplete: " in told
     assert "ValueError: no such style" in told

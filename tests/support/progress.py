@@ -11,7 +11,7 @@ from tests.support.dispatch import Clock
 OK = Verdict(Outcome.OK)
 
 
-class RecordedProgress:
+class RecordedProgress(ProgressObserver):
     """An observer that records all calls."""
 
     def __init__(self) -> None:

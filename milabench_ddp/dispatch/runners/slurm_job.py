@@ -24,7 +24,7 @@ from ...errors import DispatchError
 from ...events import Outcome, Verdict
 from ...launch.stop_requests import StopRequests, stopped_by_signals
 from ...machine.detect import detect
-from ...progress import ContainedProgress, ProgressObserver
+from ...progress import ProgressObserver
 from ...results.lock import held, holder
 from ...results.read_state import ignore, read_benchmark, read_header, require_state
 from ...results.run_dir import RunDir, save_state
@@ -92,7 +92,7 @@ class JobTask(Struct, frozen=True):
             requests = stack.enter_context(closing(StopRequests()))
             stack.enter_context(stopped_by_signals(requests))
             _stop_on_warning(requests)
-            observer = ContainedProgress(PlainProgress(sys.stdout))
+            observer = PlainProgress(sys.stdout)
             count = most_nodes(benchmarks, plan.nodes)
             nodes = stack.enter_context(self._nodes(run, plan, count, requests, observer))
             coordinator = Coordinator(

@@ -5,7 +5,7 @@ To add a sensor, add a field to a sample, and read it in the device back-ends th
 exports and their schemas follow from what the field says of its numbers.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, get_args, get_type_hints
 
@@ -194,6 +194,24 @@ class DeviceProblem(Struct, frozen=True):
     is_fault: bool = True  # False: it does not have all sensors, or a program made a mistake
     time: Moment = 0.0  # since when it is known, in seconds since the epoch
     is_lost: bool = False  # it does not answer
+
+
+class CounterRates:
+    """How fast counters rise between two readings."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[float, Sequence[float]]] = {}  # time and counters, by name
+
+    def since_last(self, name: str, now: float, counters: Sequence[float]) -> Any:
+        """A tuple of a rise per second for each counter of a name; None at first, and where one
+        began anew.
+        """
+        before, last = self._last.get(name, (now, counters))
+        self._last[name] = now, counters
+        rises = [new - old for new, old in zip(counters, last, strict=True)]
+        if now <= before or min(rises) < 0:
+            return None
+        return tuple(round(rise / (now - before), 3) for rise in rises)
 
 
 def gpudata(time: float, samples: Mapping[int, DeviceSample]) -> dict[str, object]:

@@ -117,8 +117,8 @@ def _is_compiled(benchmark: Benchmark) -> bool:
 
 
 def _uuids(arch: str, node: Node) -> list[str | None]:
-    gpus = BACKENDS[arch].accelerators(node.devices).gpus
-    uuids = [gpus[str(device.index)].uuid for device in node.devices]
+    gpus = BACKENDS[arch].accelerators(node.devices)["gpus"]
+    uuids = [gpus[str(device.index)].get("uuid") for device in node.devices]
     return [uuid if uuid and uuid.startswith("GPU-") else None for uuid in uuids]
 
 

@@ -28,16 +28,24 @@ def node_facts(provenance: Mapping[str, Any], visible: int) -> dict[str, str]:
         visible: how many GPUs the node offers, of which a run may use fewer; 0 for CPU slots.
     """
     host, accelerators = provenance["host"], provenance["accelerators"]
-    gpus = list(accelerators["gpus"].values())
+    gpus = accelerators["gpus"].values()
+    [f"{gpu['memory']['total']:.0f} MiB" for gpu in gpus]
+    milabench = provenance["milabench"]
+    version = str(milabench["version"])
+    if commit := milabench.get("commit"):
+        changed = " with changes" if milabench.get("dirty") else ""
+        version += f" ({commit[:7]}{changed})"
     facts = {
         "the driver": accelerators.get("driver"),
         "the number of GPUs": str(visible) if visible else None,
         "the GPU": _counted(gpu["product"] for gpu in gpus) if visible else None,
-        "the memory of its GPUs": _memory(gpus) if visible else None,
+        "the memory of its GPUs": _counted(f"{gpu['memory']['total']:.0f} MiB" for gpu in gpus)
+        if visible
+        else None,
         "the CPU": f"{host['cpu']['usable']} of {host['cpu']['count']} x {host['cpu']['brand']}",
         "the kernel": host["os"]["release"],
         "python": provenance["python"],
-        "milabench": _version(provenance["milabench"]),
+        "milabench": version,
     }
     facts |= provenance["packages"]
     facts |= {name: provenance["pytorch"].get(name) for name in ("torch", "cuda", "hip", "nccl")}
@@ -53,16 +61,6 @@ def _counted(names: Iterable[str]) -> str:
     if len(counts) == 1:
         return next(iter(counts))
     return " and ".join(f"{count} x {name}" for name, count in sorted(counts.items()))
-
-
-def _memory(gpus: list[Mapping[str, Any]]) -> str:
-    return _counted(f"{gpu['memory']['total']:.0f} MiB" for gpu in gpus)
-
-
-def _version(milabench: Mapping[str, Any]) -> str:
-    commit = (milabench.get("commit") or "")[:7]
-    changed = " with changes" if milabench.get("dirty") else ""
-    return f"{milabench['version']} ({commit}{changed})" if commit else str(milabench["version"])
 
 
 def run_check(
@@ -99,7 +97,13 @@ def run_check(
             f"disk, try again"
         ) from None
     finally:
-        _end(popen)
+        if popen.poll() is None:
+            os.killpg(popen.pid, signal.SIGKILL)
+        for pipe in (popen.stdout, popen.stderr):
+            if pipe is not None:
+                pipe.close()
+        with suppress(subprocess.TimeoutExpired):  # the driver may hold it: it is left behind
+            popen.wait(_END)
     told = _told(out)
     if problem := told.get("problem"):
         raise MachineError(str(problem))
@@ -120,14 +124,3 @@ def _told(out: bytes) -> dict[str, Any]:
                 case dict() as fields:
                     told |= fields
     return told
-
-
-def _end(popen: "subprocess.Popen[bytes]") -> None:
-    """End a check; one that the driver holds cannot be killed, and is left behind."""
-    if popen.poll() is None:
-        os.killpg(popen.pid, signal.SIGKILL)
-    for pipe in (popen.stdout, popen.stderr):
-        if pipe is not None:
-            pipe.close()
-    with suppress(subprocess.TimeoutExpired):
-        popen.wait(_END)

@@ -7,13 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 from .. import __version__
-from ..codec import plain
 from ..hazards import HAZARDS
 from ..hidden import HIDDEN, SECRETS
-from .accelerators import Accelerators
 from .backends import BACKENDS
 from .devices import Node
 from .host import host
@@ -83,21 +79,19 @@ def collect(
         environ: this program's environment; only variables that can change a measurement are kept.
     """
     # A login node is asked for no devices: its driver is not that of the nodes.
-    accelerators = Accelerators(arch)
+    accelerators: dict[str, Any] = {"arch": arch, "gpus": {}}
     if node.devices:
         accelerators = BACKENDS[arch].accelerators(node.devices)
-    accelerators = replace(accelerators, notes=node.notes or None)
     with asked_checkout(Path(__file__), environ) as checkout:
         packages, build = versions(sys.path), torch_build(sys.path)
-        source = checkout()
-    commit = {"tag": None, "commit": None, "date": None} if source is None else plain(source)
+        commit = checkout() or {"tag": None, "commit": None, "date": None}
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "milabench": {"version": __version__, **commit},
         "command": SECRETS.hide_words(argv),
         "environment": of_interest(environ),
         "host": host(),
-        "accelerators": _known(plain(accelerators)),
+        "accelerators": _known({**accelerators, "notes": node.notes or None}),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "packages": packages,
         "pytorch": build,

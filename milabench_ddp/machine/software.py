@@ -4,15 +4,15 @@ The packages are not imported: they may belong to another interpreter.
 """
 
 import ast
+import os
 import re
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from importlib.metadata import Distribution, DistributionFinder, MetadataPathFinder
 from pathlib import Path
-
-from msgspec import Struct
 
 PACKAGES = (
     "torch",
@@ -24,6 +24,13 @@ PACKAGES = (
     "nvidia-ml-py",
 )
 GIT_TIMEOUT = 5.0  # seconds; on a slow network disk, the commit is not worth a longer wait
+
+_ASK_GIT = """
+git ls-files --error-unmatch "$1" >&2 &&
+git log -1 --no-show-signature --format="%H %cI" &&
+git describe --tags --always &&
+git status --porcelain --untracked-files=no
+"""
 
 
 def versions(path: Sequence[str]) -> dict[str, str]:
@@ -92,70 +99,44 @@ def _distribution(name: str, path: Sequence[str]) -> Distribution | None:
     return next(iter(MetadataPathFinder.find_distributions(context)), None)
 
 
-class Checkout(Struct, frozen=True):
-    """A commit, and whether the files have changed since."""
-
-    tag: str  # the commit as `git describe` names it
-    commit: str
-    date: str  # of the commit, ISO 8601
-    dirty: bool
-
-
 @contextmanager
 def asked_checkout(
     file: Path, environ: Mapping[str, str]
-) -> Iterator[Callable[[], Checkout | None]]:
+) -> Iterator[Callable[[], dict[str, object] | None]]:
     """Ask git for the checkout that tracks ``file``; it answers while the caller does other work.
 
-    Call the yielded function to wait for the answer: None without a checkout, or without git. A
-    repository that does not track the file does not count: the virtual environment of an installed
-    package often lies inside the checkout of another project.
+    Call the yielded function to wait for the answer: ``tag`` (the commit as ``git describe`` names
+    it), ``commit``, its ``date`` (ISO 8601), and whether files have changed since (``dirty``); None
+    without a checkout, or without git. A repository that does not track the file does not count:
+    the virtual environment of an installed package often lies inside the checkout of another
+    project.
     """
     # A hook's GIT_DIR would point to another repository, and `status` must not write to the index.
     env = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
     env["GIT_OPTIONAL_LOCKS"] = "0"
-    questions = (
-        ("ls-files", "--error-unmatch", file.name),
-        ("log", "-1", "--no-show-signature", "--format=%H %cI"),
-        ("describe", "--tags", "--always"),
-        ("status", "--porcelain", "--untracked-files=no"),
-    )
     deadline = time.monotonic() + GIT_TIMEOUT
-    asked: list[subprocess.Popen[str]] = []
+    git = subprocess.Popen(
+        ["/bin/sh", "-c", _ASK_GIT, "sh", file.name],
+        cwd=file.parent,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
 
-    def checkout() -> Checkout | None:
-        if len(asked) < len(questions):
-            return None
+    def checkout() -> dict[str, object] | None:
+        with suppress(subprocess.TimeoutExpired):
+            answer, _ = git.communicate(timeout=deadline - time.monotonic())
+            if git.returncode == 0:
+                log, tag, *changes = answer.splitlines()
+                commit, date = log.split()
+                return {"tag": tag, "commit": commit, "date": date, "dirty": bool(changes)}
+        return None
+
+    with git:
         try:
-            _, log, tag, changes = [_answer(git, deadline) for git in asked]
-        except subprocess.SubprocessError:
-            return None
-        commit, date = log.split()
-        return Checkout(tag, commit, date, dirty=bool(changes))
-
-    with ExitStack() as stack:
-        with suppress(OSError):  # git is not installed
-            for words in questions:
-                git = subprocess.Popen(
-                    ["git", "-C", file.parent, *words],
-                    env=env,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    text=True,
-                )
-                stack.enter_context(git)
-                stack.callback(git.kill)  # if it still runs
-                asked.append(git)
-        yield checkout
-
-
-def _answer(git: subprocess.Popen[str], deadline: float) -> str:
-    """What git says.
-
-    Raises:
-        subprocess.SubprocessError: it has no answer, or not in time.
-    """
-    answer, _ = git.communicate(timeout=deadline - time.monotonic())
-    if git.returncode:
-        raise subprocess.CalledProcessError(git.returncode, git.args)
-    return answer.strip()
+            yield checkout
+        finally:
+            if git.poll() is None:
+                os.killpg(git.pid, signal.SIGKILL)

@@ -1,21 +1,27 @@
 """The monitor: one thread that samples all devices of a node, and its host."""
 
+import os
 import queue
 import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from typing import Any
 
 from msgspec.structs import replace
 
 from ..errors import contained, reason_of
 from ..machine.backends.backend import DriverError, Reading, SampleSource
-from ..samples import DeviceProblem, HostSample
+from ..samples import CounterRates, DeviceProblem, HostSample
 
 # NVML's load is a mean over the last 1/6 to 1 s, by product: sampling faster mostly reads the same
 # values again, and each reading takes the driver's time. milabench takes 3 s, which leaves a
 # benchmark of 10 s with three samples.
 INTERVAL = 1.0  # seconds
+
+_MIB = 2**20
+# Reading the clocks interrupts every core for a moment, and takes 10 ms where there are 200.
+_CLOCK_EVERY = 10  # readings
 
 PATIENCE = 5.0  # seconds; a stuck driver must not delay the end of a launch
 _STUCK = DeviceProblem(
@@ -71,42 +77,31 @@ class Sampler:
 
     def _run(self) -> None:
         with ExitStack() as stack:
-            read = _opened(self._source, stack)
+            failed: DriverError | None = None
+            try:
+                read = stack.enter_context(self._source)
+            except DriverError as error:
+                failed = error
             due = time.monotonic()
             asked = None
             while not self._stop.is_set():
                 with contained(self._tell):
-                    self._sink(time.time(), replace(read(), host=self._host()))
+                    try:
+                        if failed is not None:
+                            raise failed
+                        reading = read()
+                    except DriverError as error:
+                        reading = Reading({}, (DeviceProblem(str(error)),))
+                    self._sink(time.time(), replace(reading, host=self._host()))
                 if asked is not None:
                     asked.set()
                 due = next_due(due, time.monotonic(), self._interval)
-                asked = self._next_request(due)
+                asked = None
+                with suppress(queue.Empty):  # until it is due, or is asked for
+                    asked = self._asked.get(timeout=max(0.0, due - time.monotonic()))
 
     def _tell(self, error: Exception) -> None:
         self._sink(time.time(), Reading({}, (DeviceProblem(reason_of(error), is_fault=False),)))
-
-    def _next_request(self, due: float) -> threading.Event | None:
-        """Wait until ``due``, or until a reading is asked for: then, what to set after it."""
-        with suppress(queue.Empty):
-            return self._asked.get(timeout=max(0.0, due - time.monotonic()))
-        return None
-
-
-def _opened(source: SampleSource, stack: ExitStack) -> Callable[[], Reading]:
-    """The function that reads a source; where the source fails, its reading is why."""
-    try:
-        read = stack.enter_context(source)
-    except DriverError as error:
-        failed = Reading({}, (DeviceProblem(str(error)),))
-        return lambda: failed
-
-    def read_or_tell() -> Reading:
-        try:
-            return read()
-        except DriverError as error:
-            return Reading({}, (DeviceProblem(str(error)),))
-
-    return read_or_tell
 
 
 def next_due(due: float, now: float, interval: float) -> float:
@@ -116,3 +111,50 @@ def next_due(due: float, now: float, interval: float) -> float:
     takes longer than the interval skips times, and does not catch up.
     """
     return due + interval * ((now - due) // interval + 1)
+
+
+class HostReader:
+    """Reads the cores, memory, disks and network of this host, by psutil."""
+
+    def __init__(self) -> None:
+        self._readings = 0
+        self._rates = CounterRates()
+
+    def __call__(self) -> HostSample | None:
+        """What the host did since the last call; None where the kernel does not tell it.
+
+        At the first call it is only what needs no earlier one.
+        """
+        import psutil
+
+        try:
+            return self._read(psutil)
+        except (psutil.Error, OSError, LookupError, RuntimeError, ValueError):  # a new kernel
+            return None
+
+    def _read(self, psutil: Any) -> HostSample:
+        now = time.time()
+        is_first = self._readings == 0
+        clock = psutil.cpu_freq() if self._readings % _CLOCK_EVERY == 0 else None
+        self._readings += 1
+        busy = psutil.cpu_percent(percpu=True)  # since the call before
+        usable = [busy[cpu] for cpu in os.sched_getaffinity(0) if cpu < len(busy)]
+        memory, swap = psutil.virtual_memory(), psutil.swap_memory()
+        disk = psutil.disk_io_counters()  # None without a disk
+        networks = psutil.net_io_counters(pernic=True)
+        networks.pop("lo", None)
+        received = sum(network.bytes_recv for network in networks.values())
+        sent = sum(network.bytes_sent for network in networks.values())
+
+        def rates(name: str, *counters: int) -> Any:
+            return self._rates.since_last(name, now, [counter / 1e6 for counter in counters])
+
+        return HostSample(
+            time=now,
+            cpu=None if is_first or not usable else round(sum(usable) / len(usable) / 100, 4),
+            cpu_clock=clock.current if clock and clock.current else None,
+            memory=((memory.total - memory.available) / _MIB, memory.total / _MIB),
+            swap=rates("swap", swap.sin, swap.sout),
+            disk=rates("disk", disk.read_bytes, disk.write_bytes) if disk else None,
+            network=rates("network", received, sent),
+        )

@@ -3,10 +3,11 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from milabench_ddp.machine.software import Checkout, asked_checkout, torch_build, versions
+from milabench_ddp.machine.software import asked_checkout, torch_build, versions
 
 VERSION_PY = """
 from typing import Optional
@@ -101,7 +102,7 @@ def git(file: Path, *words: str) -> None:
     subprocess.run(["git", "-C", file.parent, *words], env=ENV, check=True)
 
 
-def checkout(file: Path, environ: Mapping[str, str]) -> Checkout | None:
+def checkout(file: Path, environ: Mapping[str, str]) -> dict[str, Any] | None:
     with asked_checkout(file, environ) as answer:
         return answer()
 
@@ -109,34 +110,34 @@ def checkout(file: Path, environ: Mapping[str, str]) -> Checkout | None:
 def test_a_clean_checkout(file: Path) -> None:
     found = checkout(file, ENV)
     assert found is not None
-    assert len(found.commit) == 40
-    assert found.commit.startswith(found.tag)
-    assert found.date.startswith("2026-01-02T03:04:05")
-    assert not found.dirty
+    assert len(found["commit"]) == 40
+    assert found["commit"].startswith(found["tag"])
+    assert found["date"].startswith("2026-01-02T03:04:05")
+    assert not found["dirty"]
 
 
 def test_a_tag_names_the_commit(file: Path) -> None:
     git(file, "tag", "v1.0")
     found = checkout(file, ENV)
     assert found is not None
-    assert found.tag == "v1.0"
+    assert found["tag"] == "v1.0"
 
 
 def test_changed_files_are_told_and_new_ones_do_not_count(file: Path) -> None:
     file.with_name("notes.txt").touch()
     found = checkout(file, ENV)
     assert found is not None
-    assert not found.dirty
+    assert not found["dirty"]
     file.write_text("x = 2\n")
     found = checkout(file, ENV)
     assert found is not None
-    assert found.dirty
+    assert found["dirty"]
 
 
 def test_the_repository_of_a_hook_is_not_ours(file: Path, tmp_path: Path) -> None:
     found = checkout(file, {**ENV, "GIT_DIR": str(tmp_path / "other/.git")})
     assert found is not None
-    assert found.date.startswith("2026-01-02")
+    assert found["date"].startswith("2026-01-02")
 
 
 def test_a_file_that_is_installed_inside_of_another_checkout(file: Path) -> None:
@@ -167,4 +168,4 @@ def test_git_answers_while_the_caller_does_other_work(tmp_path: Path) -> None:
         done.touch()
         found = answer()
     assert found is not None
-    assert found.commit == "abc"
+    assert found["commit"] == "abc"

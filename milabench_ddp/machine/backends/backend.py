@@ -4,7 +4,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
 
@@ -13,7 +13,6 @@ from ..host import cpu_list
 
 if TYPE_CHECKING:  # what plans needs none of them, and sampling alone needs msgspec
     from ...samples import DeviceProblem, DeviceSample, HostSample
-    from ..accelerators import Accelerators
 
 
 class DriverError(Exception):
@@ -77,18 +76,21 @@ class Backend(ABC):
         del devices
         return {}
 
-    def accelerators(self, devices: Sequence[Device]) -> "Accelerators":
-        """The part of the provenance about these devices; never fails."""
-        from ..accelerators import Accelerator, Accelerators
+    def accelerators(self, devices: Sequence[Device]) -> dict[str, Any]:
+        """The part of the provenance about these devices, JSON-able; never fails.
 
+        A fact that the driver does not tell is None.
+        """
         gpus = {}
         for device in devices:
-            memory = {"used": 0.0, "total": device.memory_mib}
-            cpus = cpu_list(device.cpus) or None
-            gpus[str(device.index)] = Accelerator(
-                device.index, device.id, device.name, memory, cpus=cpus
-            )
-        return Accelerators(self.name, gpus)
+            gpus[str(device.index)] = {
+                "device": device.index,
+                "id": device.id,
+                "product": device.name,
+                "memory": {"used": 0.0, "total": device.memory_mib},  # MiB
+                "cpus": cpu_list(device.cpus) or None,  # the cores next to it: "0-47,96-143"
+            }
+        return {"arch": self.name, "gpus": gpus}
 
     def source(self, devices: Sequence[Device]) -> SampleSource | None:
         """The source of samples of these devices; None if they have no sensors."""
@@ -133,22 +135,18 @@ def select(value: str | None, uuids: Sequence[str], instances: Sequence[str] = (
     if value is None:
         return [Choice(i, by_uuid=False) for i in range(len(uuids))]
     chosen: list[Choice] = []
-    for entry in value.split(","):
-        choice = _named(entry.strip(), [*uuids, *instances], len(uuids))
-        if choice is None:
-            break
-        chosen.append(choice)
+    for entry in map(str.strip, value.split(",")):
+        if entry.startswith(("GPU-", "MIG-")):
+            everything = [*uuids, *instances]
+            fitting = [i for i, uuid in enumerate(everything) if uuid.startswith(entry)]
+            if len(fitting) != 1:
+                break
+            chosen.append(Choice(fitting[0], by_uuid=True))
+        else:
+            number = re.match(r"\+?([0-9]+)", entry)
+            if number is None or int(number[1]) >= len(uuids):
+                break
+            chosen.append(Choice(int(number[1]), by_uuid=False))
     if len({choice.position for choice in chosen}) < len(chosen):
         return []
     return chosen
-
-
-def _named(entry: str, uuids: Sequence[str], indexed: int) -> Choice | None:
-    """The device that an entry names; only the first ``indexed`` devices have an index."""
-    if entry.startswith(("GPU-", "MIG-")):
-        fitting = [i for i, uuid in enumerate(uuids) if uuid.startswith(entry)]
-        return Choice(fitting[0], by_uuid=True) if len(fitting) == 1 else None
-    number = re.match(r"\+?([0-9]+)", entry)
-    if number is None or int(number[1]) >= indexed:
-        return None
-    return Choice(int(number[1]), by_uuid=False)

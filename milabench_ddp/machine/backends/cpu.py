@@ -1,14 +1,11 @@
 """CPU slots: shares of the cores that stand in for GPUs, to measure a CPU or without GPUs."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ..devices import Device
 from ..host import cpu_name, share_cpus, usable_cpus
 from .backend import Backend, DiscoveryResult
-
-if TYPE_CHECKING:
-    from ..accelerators import Accelerators
 
 DEFAULT_SLOTS = 2  # the smallest number that needs communication
 
@@ -32,6 +29,6 @@ class CpuBackend(Backend):
         del devices
         return ""
 
-    def accelerators(self, devices: Sequence[Device]) -> "Accelerators":
+    def accelerators(self, devices: Sequence[Device]) -> dict[str, Any]:
         del devices
         return super().accelerators([])

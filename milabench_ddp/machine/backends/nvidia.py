@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -13,9 +13,6 @@ from ..host import cpu_list, usable_cpus
 from ..processes import other_process
 from .backend import Backend, DiscoveryResult, DriverError, Reading, select
 from .nvml import Inventory, ask, inventory, near_cpus, open_device, read_memory, session
-
-if TYPE_CHECKING:
-    from ..accelerators import Accelerator, Accelerators
 
 
 class NvidiaBackend(Backend):
@@ -41,45 +38,43 @@ class NvidiaBackend(Backend):
             return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
         return {}
 
-    def accelerators(self, devices: Sequence[Device]) -> "Accelerators":
+    def accelerators(self, devices: Sequence[Device]) -> dict[str, Any]:
         found = super().accelerators(devices)
-        try:
-            with session() as nvml:
-                cuda = ask(nvml, nvml.nvmlSystemGetCudaDriverVersion)
-                return replace(
-                    found,
-                    gpus={index: _described(nvml, gpu) for index, gpu in found.gpus.items()},
-                    driver=ask(nvml, nvml.nvmlSystemGetDriverVersion),
-                    cuda_driver=cuda and f"{cuda // 1000}.{cuda % 1000 // 10}",
-                    nvml=ask(nvml, nvml.nvmlSystemGetNVMLVersion),
-                )
-        except DriverError:
-            return found
+        with suppress(DriverError), session() as nvml:
+            for gpu in found["gpus"].values():
+                handle = ask(nvml, open_device, nvml, gpu["id"])
+                if handle is not None:
+                    _describe(nvml, handle, gpu)
+            cuda = ask(nvml, nvml.nvmlSystemGetCudaDriverVersion)
+            found["driver"] = ask(nvml, nvml.nvmlSystemGetDriverVersion)
+            found["cuda_driver"] = cuda and f"{cuda // 1000}.{cuda % 1000 // 10}"
+            found["nvml"] = ask(nvml, nvml.nvmlSystemGetNVMLVersion)
+        return found
 
     def others(self, devices: Sequence[Device]) -> Sequence[str]:
         found: list[str] = []
         with suppress(DriverError), session() as nvml:
             for device in devices:
                 handle = ask(nvml, open_device, nvml, device.id)
-                processes = ask(nvml, nvml.nvmlDeviceGetComputeRunningProcesses, handle)
-                found += [_used_by(device, process) for process in processes or ()]
-        return list(filter(None, found))
+                for process in ask(nvml, nvml.nvmlDeviceGetComputeRunningProcesses, handle) or ():
+                    who = other_process(
+                        process.pid, f"a process that is not seen here (pid {process.pid})"
+                    )
+                    used = process.usedGpuMemory
+                    memory = f", with {used / 2**30:.1f} GiB" if used else ""
+                    if who:
+                        found.append(
+                            f"GPU {device.index} is used by {who}{memory}: "
+                            "what it does is in the numbers"
+                        )
+        return found
 
     @contextmanager
     def source(self, devices: Sequence[Device]) -> Iterator[Callable[[], Reading]]:
-        from .nvml_source import read_all  # only a run samples
+        from .nvml_sensors import read_all  # only a run samples
 
         with session() as nvml, read_all(nvml, devices) as read:
             yield read
-
-
-def _used_by(device: Device, process: Any) -> str:
-    """That a process uses a device; empty if it is our own."""
-    who = other_process(process.pid, unseen=f"a process that is not seen here (pid {process.pid})")
-    if not who:
-        return ""
-    memory = f", with {process.usedGpuMemory / 2**30:.1f} GiB" if process.usedGpuMemory else ""
-    return f"GPU {device.index} is used by {who}{memory}: what it does is in the numbers"
 
 
 def visible_devices(known: Inventory, environ: Mapping[str, str]) -> DiscoveryResult:
@@ -118,18 +113,6 @@ def visible_devices(known: Inventory, environ: Mapping[str, str]) -> DiscoveryRe
         else:
             why = "in MIG mode without an instance (nvidia-smi mig -cgi)"
             notes.append(f"GPU {gpu.device.index} is left out: {why}")
-    _refuse_mixed(devices)
-    by_uuid = all(choice.by_uuid for choice in chosen)
-    in_order = environ.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID"
-    if value is not None and not (alike or by_uuid or in_order):
-        notes.append(
-            f"the GPUs differ: CUDA_VISIBLE_DEVICES={value} was read in nvidia-smi's order; "
-            "name GPUs by UUID to be sure"
-        )
-    return DiscoveryResult(_numbered(devices), tuple(notes))
-
-
-def _refuse_mixed(devices: Sequence[Device]) -> None:
     parts = [device for device in devices if device.id.startswith("MIG-")]
     whole = [device for device in devices if device not in parts]
     if parts and whole:
@@ -138,6 +121,16 @@ def _refuse_mixed(devices: Sequence[Device]) -> None:
             "show a process both, and their speeds do not compare. Choose one kind, for example "
             f"CUDA_VISIBLE_DEVICES={','.join(device.id for device in whole)}"
         )
+    by_uuid = all(choice.by_uuid for choice in chosen)
+    in_order = environ.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID"
+    if value is not None and not (alike or by_uuid or in_order):
+        notes.append(
+            f"the GPUs differ: CUDA_VISIBLE_DEVICES={value} was read in nvidia-smi's order; "
+            "name GPUs by UUID to be sure"
+        )
+    if len({device.index for device in devices}) < len(devices):  # instances of one GPU
+        devices = [replace(device, index=i) for i, device in enumerate(devices)]
+    return DiscoveryResult(tuple(devices), tuple(notes))
 
 
 def bound(found: DiscoveryResult, usable: Sequence[int], *, has_taskset: bool) -> DiscoveryResult:
@@ -160,49 +153,38 @@ def bound(found: DiscoveryResult, usable: Sequence[int], *, has_taskset: bool) -
     return DiscoveryResult(tuple(devices), tuple(notes))
 
 
-def _numbered(devices: list[Device]) -> tuple[Device, ...]:
-    if len({device.index for device in devices}) == len(devices):
-        return tuple(devices)
-    return tuple(replace(device, index=i) for i, device in enumerate(devices))
-
-
-def _described(nvml: Any, gpu: "Accelerator") -> "Accelerator":
-    handle = ask(nvml, open_device, nvml, gpu.id)
-    if handle is None:
-        return gpu
+def _describe(nvml: Any, handle: Any, gpu: dict[str, Any]) -> None:
+    """Add what the driver tells of a GPU."""
 
     def of(call: Callable[..., Any], *args: Any) -> Any:
         return ask(nvml, call, handle, *args)
 
     power = of(nvml.nvmlDeviceGetEnforcedPowerLimit)
     usual = of(nvml.nvmlDeviceGetPowerManagementDefaultLimit)
-    memory = ask(nvml, read_memory, nvml, handle)
     ecc = of(nvml.nvmlDeviceGetEccMode)
     bus = of(nvml.nvmlDeviceGetPciInfo)
     capability = of(nvml.nvmlDeviceGetCudaComputeCapability)
-    return replace(
-        gpu,
-        uuid=of(nvml.nvmlDeviceGetUUID),
-        memory=gpu.memory if memory is None else {"used": memory[0], "total": memory[1]},
-        capability=capability and ".".join(map(str, capability)),
-        vbios=of(nvml.nvmlDeviceGetVbiosVersion),
-        power_limit=power and power / 1000,
-        default_power_limit=usual and usual / 1000,
-        clocks_max={
+    memory = ask(nvml, read_memory, nvml, handle)
+    if memory is not None:
+        gpu["memory"] = {"used": memory[0], "total": memory[1]}
+    cpus = gpu.pop("cpus")
+    gpu |= {
+        "uuid": of(nvml.nvmlDeviceGetUUID),
+        "capability": capability and ".".join(map(str, capability)),
+        "vbios": of(nvml.nvmlDeviceGetVbiosVersion),
+        "power_limit": power and power / 1000,  # W
+        "default_power_limit": usual and usual / 1000,
+        "clocks_max": {  # MHz
             "sm": of(nvml.nvmlDeviceGetMaxClockInfo, nvml.NVML_CLOCK_SM),
             "memory": of(nvml.nvmlDeviceGetMaxClockInfo, nvml.NVML_CLOCK_MEM),
         },
         # The greatest that GPU and slot can do: an idle GPU lowers its link.
-        pcie={
-            "bus_id": bus and _text(bus.busId),
+        "pcie": {
+            "bus_id": bus and (bus.busId.decode() if isinstance(bus.busId, bytes) else bus.busId),
             "generation": of(nvml.nvmlDeviceGetMaxPcieLinkGeneration),
             "width": of(nvml.nvmlDeviceGetMaxPcieLinkWidth),
         },
-        ecc=ecc and bool(ecc[0]),
+        "ecc": ecc and bool(ecc[0]),
         # all of them, whether or not this process may use them
-        cpus=cpu_list(near_cpus(nvml, handle)) or gpu.cpus,
-    )
-
-
-def _text(value: str | bytes) -> str:
-    return value.decode() if isinstance(value, bytes) else value
+        "cpus": cpu_list(near_cpus(nvml, handle)) or cpus,
+    }

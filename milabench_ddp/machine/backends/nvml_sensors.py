@@ -1,23 +1,28 @@
-"""The sensors of NVIDIA's GPUs."""
+"""The sensors of NVIDIA's GPUs, and the errors that their driver reports."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from ctypes import c_void_p, cast
 from typing import Any
 
-from ...samples import DeviceProblem, DeviceSample
+from ...samples import CounterRates, DeviceProblem, DeviceSample
 from ..devices import Device
 from ..processes import OtherProcesses
+from .backend import Reading
 from .nvml import ask, open_device, read_memory, why_lost
 
-# How a field of a DeviceSample is read, by one call of (pynvml, handle of a device). A device that
-# lacks one of these is told of.
-_SENSORS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "memory": read_memory,
-    "load": lambda nvml, handle: nvml.nvmlDeviceGetUtilizationRates(handle).gpu / 100,
-    "temperature": lambda nvml, handle: float(
-        nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)
-    ),
-    "power": lambda nvml, handle: nvml.nvmlDeviceGetPowerUsage(handle) / 1000,
+# NVML's, as `nvidia-smi --query-gpu` names them
+CLOCK_REASONS: Mapping[int, str] = {
+    0x1: "gpu_idle",
+    0x2: "applications_clocks_setting",
+    0x4: "sw_power_cap",
+    0x8: "hw_slowdown",
+    0x10: "sync_boost",
+    0x20: "sw_thermal_slowdown",
+    0x40: "hw_thermal_slowdown",
+    0x80: "hw_power_brake_slowdown",
+    0x100: "display_clock_setting",
 }
 
 
@@ -43,21 +48,14 @@ def _headroom(nvml: Any, handle: Any) -> float:
         return float(limit - nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU))
 
 
-# NVML's, as `nvidia-smi --query-gpu` names them
-CLOCK_REASONS: Mapping[int, str] = {
-    0x1: "gpu_idle",
-    0x2: "applications_clocks_setting",
-    0x4: "sw_power_cap",
-    0x8: "hw_slowdown",
-    0x10: "sync_boost",
-    0x20: "sw_thermal_slowdown",
-    0x40: "hw_thermal_slowdown",
-    0x80: "hw_power_brake_slowdown",
-    0x100: "display_clock_setting",
-}
-
-# The same for sensors that many devices lack: their fields are absent, and nothing is told.
-_FURTHER: Mapping[str, Callable[[Any, Any], Any]] = {
+# How a field of a DeviceSample is read, by one call of (pynvml, handle of a device).
+_SENSORS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "memory": read_memory,
+    "load": lambda nvml, handle: nvml.nvmlDeviceGetUtilizationRates(handle).gpu / 100,
+    "temperature": lambda nvml, handle: float(
+        nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)
+    ),
+    "power": lambda nvml, handle: nvml.nvmlDeviceGetPowerUsage(handle) / 1000,
     "energy": lambda nvml, handle: nvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1000,
     "sm_clock": lambda nvml, handle: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM),
     "memory_clock": lambda nvml, handle: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM),
@@ -69,6 +67,8 @@ _FURTHER: Mapping[str, Callable[[Any, Any], Any]] = {
         nvml.nvmlDeviceGetCurrPcieLinkWidth(handle),
     ),
 }
+# A device that lacks one of these is told of. Many lack the others: their fields are absent.
+_USUAL = ("memory", "load", "temperature", "power")
 
 # The field values of NVML that make up a field of a DeviceSample, with the factor to its unit. One
 # call reads all of them. They stand here by number, because older bindings do not name all.
@@ -85,6 +85,23 @@ _ALL_LINKS = 2**32 - 1  # the scope of a field value
 _MEMBERS = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal", "usVal")  # by the type's number
 
 
+# The common ones of NVIDIA's "XID Errors". Programs cause some of them, and the GPU is healthy;
+# NVIDIA's device plugin for Kubernetes ignores the same ones.
+_XIDS = {
+    48: "a memory error that ECC could not correct",
+    63: "a row of its memory was replaced",
+    64: "a row of its memory could not be replaced",
+    74: "an error of NVLink",
+    79: "it has fallen off the bus; restart the machine",
+    92: "many memory errors that ECC corrected",
+    94: "a memory error that ended a program",
+    95: "a memory error that may have reached other programs; reset it",
+    119: "its system processor (GSP) does not answer",
+    120: "an error of its system processor (GSP)",
+}
+_XIDS_OF_PROGRAMS = (13, 31, 43, 45, 68, 109)
+
+
 class DeviceReader:
     """Reads one device through an open handle; asks for a missing sensor only once."""
 
@@ -93,15 +110,12 @@ class DeviceReader:
         self._device = device
         self._handle: Any = None
         self._uuid = "" if device.id.isdecimal() else device.id
-        self._sensors = dict(_SENSORS)
-        self._further = {**_FURTHER, "foreign": self._foreign}
+        self._sensors = {**_SENSORS, "foreign": self._foreign}
         self._others = OtherProcesses()
-        self._counted: dict[str, tuple[float, Sequence[float]]] = {}  # counters, when last read
-        self._missing: dict[str, list[str]] = {}  # sensors, by the reason
+        self._rates = CounterRates()
+        self._missing: dict[str, list[str]] = {}  # usual sensors, by the reason
         self._answered: set[str] = set()  # sensors that are there
         self._silent = ""  # why it does not answer
-        # the errors for what it lacks
-        self._absent = (nvml.NVML_ERROR_NOT_SUPPORTED, nvml.NVML_ERROR_FUNCTION_NOT_FOUND)
 
     @property
     def is_instance(self) -> bool:
@@ -120,6 +134,7 @@ class DeviceReader:
 
         After a failure the next call opens the device again, because it may be back.
         """
+        nvml = self._nvml
         values: dict[str, Any] = {}
         self._silent = ""
         now = time.time()
@@ -128,72 +143,62 @@ class DeviceReader:
             values |= self._field_values(handle, now)
             for name, sensor in list(self._sensors.items()):
                 try:
-                    values[name] = sensor(self._nvml, handle)
+                    values[name] = sensor(nvml, handle)
                     self._answered.add(name)
-                except self._nvml.NVMLError as error:
-                    self._missing.setdefault(self._why_missing(name, error), []).append(name)
-                    del self._sensors[name]
-            values |= self._further_values(handle)
-        except self._nvml.NVMLError as error:
+                except nvml.NVMLError as error:
+                    reason = self._why_missing(name, error)
+                    if reason:
+                        del self._sensors[name]
+                    if name in _USUAL:
+                        if not reason:
+                            raise
+                        self._missing.setdefault(reason, []).append(name)
+        except nvml.NVMLError as error:
             self._handle = None
-            self._silent = why_lost(self._nvml, error)
-        return DeviceSample(time=now, **values) if values else None
+            self._silent = why_lost(nvml, error)
+        known = {name: value for name, value in values.items() if value is not None}
+        return DeviceSample(time=now, **known) if known else None
 
     def _field_values(self, handle: Any, now: float) -> dict[str, Any]:
         """The field values that the device has; a counter as its rate since the last reading."""
         wanted = []
         for name, (_, ids) in _FIELD_VALUES.items():
             wanted += [(id, _ALL_LINKS if name == "nvlink" else 0) for id in ids]
-        told = ask(self._nvml, self._nvml.nvmlDeviceGetFieldValues, handle, wanted)
-        numbers = iter([_number(value) for value in told or ()])
+        answers = iter(ask(self._nvml, self._nvml.nvmlDeviceGetFieldValues, handle, wanted) or ())
         values: dict[str, Any] = {}
         for name, (factor, ids) in _FIELD_VALUES.items():
-            own = [number for _, number in zip(ids, numbers, strict=False) if number is not None]
-            if len(own) < len(ids):
+            found = []
+            for _, value in zip(ids, answers, strict=False):
+                if not value.nvmlReturn:  # else, the device lacks it
+                    number = getattr(value.value, _MEMBERS[value.valueType])
+                    found.append(round(number * factor, 3))
+            if len(found) < len(ids):
                 continue
-            found = tuple(round(number * factor, 3) for number in own)
             if name in _COUNTERS:
-                found = self._rates(name, found, now)
-            if found:
-                values[name] = found if len(ids) > 1 else found[0]
+                values[name] = self._rates.since_last(name, now, found)
+            else:
+                values[name] = tuple(found) if len(ids) > 1 else found[0]
         return values
-
-    def _rates(self, name: str, counters: tuple[float, ...], now: float) -> tuple[float, ...]:
-        """How fast counters rise; empty without an earlier reading, and where one began anew."""
-        before, last = self._counted.get(name, (now, ()))
-        self._counted[name] = now, counters
-        rises = [new - old for new, old in zip(counters, last, strict=False)]
-        if not rises or min(rises) < 0 or now <= before:
-            return ()
-        return tuple(round(rise / (now - before), 3) for rise in rises)
-
-    def _further_values(self, handle: Any) -> dict[str, Any]:
-        """What the device has of the further sensors; one that fails is absent for now."""
-        values: dict[str, Any] = {}
-        for name, sensor in list(self._further.items()):
-            try:
-                values[name] = sensor(self._nvml, handle)
-            except self._nvml.NVMLError as error:
-                if error.value in self._absent:
-                    del self._further[name]
-        return {name: value for name, value in values.items() if value is not None}
 
     def _foreign(self, nvml: Any, handle: Any) -> tuple[str, ...] | None:
         found = nvml.nvmlDeviceGetComputeRunningProcesses(handle)
         return self._others.named(process.pid for process in found) or None
 
     def _why_missing(self, name: str, error: Any) -> str:
-        """Why the device lacks this sensor; raises ``error`` if it has it."""
-        if name in self._answered:
-            raise error
+        """Why the device lacks this sensor; empty if it has it."""
         nvml = self._nvml
-        is_absent = error.value in self._absent
+        if name in self._answered:
+            return ""
+        is_absent = error.value in (
+            nvml.NVML_ERROR_NOT_SUPPORTED,
+            nvml.NVML_ERROR_FUNCTION_NOT_FOUND,
+        )
         if self.is_instance and (is_absent or error.value == nvml.NVML_ERROR_INVALID_ARGUMENT):
             return "only a whole GPU has such a sensor"
         if error.value == nvml.NVML_ERROR_NO_PERMISSION:
             return "this user may not read it"
         if not is_absent:
-            raise error
+            return ""
         if name == "memory":
             return "not supported, as where CPU and GPU share their memory"
         return "not supported by this GPU or its driver"
@@ -218,9 +223,66 @@ class DeviceReader:
         )
 
 
-def _number(value: Any) -> float | None:
-    """The number of a field value; None if the device lacks it."""
-    if value.nvmlReturn:
-        return None
-    number: float = getattr(value.value, _MEMBERS[value.valueType])
-    return number
+@contextmanager
+def read_all(nvml: Any, devices: Sequence[Device]) -> Iterator[Callable[[], Reading]]:
+    """A function that reads the devices, one after another, and then their errors."""
+    readers = [DeviceReader(nvml, device) for device in devices]
+    with _errors(nvml, readers) as new_errors:
+
+        def read() -> Reading:
+            samples = {}
+            problems: list[DeviceProblem] = []
+            for device, reader in zip(devices, readers, strict=True):
+                sample = reader.read()
+                if sample is not None:
+                    samples[device.index] = sample
+                problems += reader.problems
+            return Reading(samples, (*problems, *new_errors()))
+
+        yield read
+
+
+def _address(handle: Any) -> int:
+    """What a handle points to; 0 for none, as in an event that is about no device."""
+    return cast(handle, c_void_p).value or 0
+
+
+@contextmanager
+def _errors(
+    nvml: Any, readers: Sequence[DeviceReader]
+) -> Iterator[Callable[[], list[DeviceProblem]]]:
+    """A function that returns the errors (Xids) that the driver has reported since the last call.
+
+    It returns none where the driver does not report any, as in a virtual machine.
+    """
+    events = ask(nvml, nvml.nvmlEventSetCreate)
+    of: dict[int, list[DeviceReader]] = {}  # by the address of the handle of a whole GPU
+    if events is not None:
+        for reader in readers:
+            with suppress(nvml.NVMLError):
+                gpu = reader.open()
+                if reader.is_instance:
+                    gpu = nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(gpu)
+                known = of.setdefault(_address(gpu), [])
+                if not known:
+                    nvml.nvmlDeviceRegisterEvents(gpu, nvml.nvmlEventTypeXidCriticalError, events)
+                known.append(reader)
+
+    def new_errors() -> list[DeviceProblem]:
+        found: list[DeviceProblem] = []
+        with suppress(nvml.NVMLError):  # all have been read
+            while of:
+                event = nvml.nvmlEventSetWait(events, 0)
+                xid = event.eventData
+                is_fault = xid not in _XIDS_OF_PROGRAMS
+                about = _XIDS.get(xid, "see NVIDIA's list of Xids")
+                predicate = f"reported Xid {xid}: {about if is_fault else 'a fault of a program'}"
+                for reader in of.get(_address(event.device), ()):
+                    found.append(reader.problem(predicate, is_fault=is_fault))
+        return found
+
+    try:
+        yield new_errors
+    finally:
+        if events is not None:
+            ask(nvml, nvml.nvmlEventSetFree, events)

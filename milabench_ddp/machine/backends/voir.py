@@ -3,9 +3,9 @@
 import importlib
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 from msgspec.structs import replace
 
@@ -14,7 +14,6 @@ from .backend import Backend, DiscoveryResult, DriverError, Reading, select
 
 if TYPE_CHECKING:  # what plans needs none of them, and sampling alone needs msgspec
     from ...samples import DeviceSample
-    from ..accelerators import Accelerators
 
 
 class Entry(TypedDict):
@@ -65,17 +64,14 @@ class VoirBackend(Backend):
                 devices = [replace(device, id=str(i)) for i, device in enumerate(devices)]
         return DiscoveryResult(tuple(devices))
 
-    def accelerators(self, devices: Sequence[Device]) -> "Accelerators":
+    def accelerators(self, devices: Sequence[Device]) -> dict[str, Any]:
         found = super().accelerators(devices)
-        try:
+        with suppress(DriverError):
             entries = _read_once(self.name)
-        except DriverError:
-            return found
-        gpus = {}
-        for index, gpu in found.gpus.items():
-            entry = entries.get(gpu.device)
-            gpus[index] = gpu if entry is None else replace(gpu, memory=entry["memory"])
-        return replace(found, gpus=gpus)
+            for gpu in found["gpus"].values():
+                if gpu["device"] in entries:
+                    gpu["memory"] = entries[gpu["device"]]["memory"]
+        return found
 
     @contextmanager
     def source(self, devices: Sequence[Device]) -> Iterator[Callable[[], Reading]]:
@@ -127,7 +123,7 @@ class HabanaBackend(VoirBackend):
     caller_variables = (("HABANA_VISIBLE_MODULES",),)
 
     def may_be_present(self, root: Path = Path("/")) -> bool:
-        return importlib.util.find_spec("pyhlml") is not None or _has_file(root, "dev/hl[0-9]*")
+        return importlib.util.find_spec("pyhlml") is not None or any(root.glob("dev/hl[0-9]*"))
 
 
 class IntelBackend(VoirBackend):
@@ -141,7 +137,7 @@ class IntelBackend(VoirBackend):
     caller_variables = (("ZE_AFFINITY_MASK",),)
 
     def may_be_present(self, root: Path = Path("/")) -> bool:
-        return importlib.util.find_spec("dpctl") is not None and _has_file(root, "dev/dri/render*")
+        return importlib.util.find_spec("dpctl") is not None and any(root.glob("dev/dri/render*"))
 
 
 @contextmanager
@@ -192,7 +188,3 @@ def sample(entry: Entry) -> "DeviceSample":
 
 def _known(value: float) -> float | None:
     return None if value < 0 else float(value)
-
-
-def _has_file(root: Path, pattern: str) -> bool:
-    return any(root.glob(pattern))

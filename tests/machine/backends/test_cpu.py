@@ -1,6 +1,5 @@
 import os
 
-from milabench_ddp.machine.accelerators import Accelerators
 from milabench_ddp.machine.backends.cpu import DEFAULT_SLOTS, CpuBackend
 from milabench_ddp.machine.devices import Device
 
@@ -26,5 +25,5 @@ def test_slots_hide_the_gpus() -> None:
 
 
 def test_slots_are_no_accelerators_and_have_no_sensors() -> None:
-    assert CPU.accelerators([Device(0, "0")]) == Accelerators("cpu")
+    assert CPU.accelerators([Device(0, "0")]) == {"arch": "cpu", "gpus": {}}
     assert CPU.source([Device(0, "0")]) is None

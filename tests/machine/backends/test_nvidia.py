@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from milabench_ddp.errors import MachineError
-from milabench_ddp.machine.accelerators import Accelerator, Accelerators
 from milabench_ddp.machine.backends.backend import DiscoveryResult
 from milabench_ddp.machine.backends.nvidia import NvidiaBackend, bound, visible_devices
 from milabench_ddp.machine.backends.nvml import Gpu, Inventory
@@ -185,37 +184,40 @@ Install = Callable[..., FakeNvml]
 def test_all_facts_of_a_gpu(install: Install) -> None:
     nvml = install(gpus(8))
     found = BACKEND.accelerators([Device(3, "3", "NVIDIA H200", 143771.0)])
-    gpu = Accelerator(
-        device=3,
-        id="3",
-        product="NVIDIA H200",
-        memory={"used": 600.0, "total": 143771.0},
-        uuid=nvml.gpus[3].uuid,
-        capability="9.0",
-        vbios="96.00.CF.00.02",
-        power_limit=700.0,
-        default_power_limit=700.0,
-        clocks_max={"sm": 1980, "memory": 3201},
-        pcie={"bus_id": "00000000:18:00.0", "generation": 5, "width": 16},
-        ecc=True,
-    )
-    assert found == Accelerators("cuda", {"3": gpu}, "610.43", "13.2", "13.610.43")
+    gpu = {
+        "device": 3,
+        "id": "3",
+        "product": "NVIDIA H200",
+        "memory": {"used": 600.0, "total": 143771.0},
+        "uuid": nvml.gpus[3].uuid,
+        "capability": "9.0",
+        "vbios": "96.00.CF.00.02",
+        "power_limit": 700.0,
+        "default_power_limit": 700.0,
+        "clocks_max": {"sm": 1980, "memory": 3201},
+        "pcie": {"bus_id": "00000000:18:00.0", "generation": 5, "width": 16},
+        "ecc": True,
+        "cpus": None,
+    }
+    drivers = {"driver": "610.43", "cuda_driver": "13.2", "nvml": "13.610.43"}
+    assert found == {"arch": "cuda", "gpus": {"3": gpu}, **drivers}
     assert nvml.sessions == 0
 
 
 def test_what_a_gpu_cannot_tell_is_not_known(install: Install) -> None:
     install([FakeGpu("T400", "GPU-0", power=None, total=None)])
-    gpu = BACKEND.accelerators([Device(0, "GPU-0", "T400", 4000.0)]).gpus["0"]
-    assert gpu.power_limit is None
-    assert gpu.memory == {"used": 0.0, "total": 4000.0}
-    assert gpu.uuid == "GPU-0"
+    gpu = BACKEND.accelerators([Device(0, "GPU-0", "T400", 4000.0)])["gpus"]["0"]
+    assert gpu["power_limit"] is None
+    assert gpu["memory"] == {"used": 0.0, "total": 4000.0}
+    assert gpu["uuid"] == "GPU-0"
 
 
 def test_a_driver_that_has_died_leaves_what_was_detected(install: Install) -> None:
     install(init_error=pynvml.NVML_ERROR_UNKNOWN)
     found = BACKEND.accelerators([Device(0, "0", "NVIDIA H200", 143771.0)])
-    gpu = Accelerator(0, "0", "NVIDIA H200", {"used": 0.0, "total": 143771.0})
-    assert found == Accelerators("cuda", {"0": gpu})
+    gpu = {"device": 0, "id": "0", "product": "NVIDIA H200", "cpus": None}
+    gpu["memory"] = {"used": 0.0, "total": 143771.0}
+    assert found == {"arch": "cuda", "gpus": {"0": gpu}}
 
 
 def test_a_gpu_that_is_lost_meanwhile(install: Install) -> None:
@@ -223,8 +225,8 @@ def test_a_gpu_that_is_lost_meanwhile(install: Install) -> None:
     two[1].error = pynvml.NVML_ERROR_GPU_IS_LOST
     install(two)
     found = BACKEND.accelerators([Device(i, str(i), "NVIDIA H200", 1.0) for i in range(2)])
-    assert found.gpus["0"].uuid == two[0].uuid
-    assert found.gpus["1"].uuid is None
+    assert found["gpus"]["0"]["uuid"] == two[0].uuid
+    assert "uuid" not in found["gpus"]["1"]
 
 
 def test_indices_count_in_the_order_of_nvml() -> None:

@@ -123,7 +123,7 @@ with backend.source(devices) as read:
 print(json.dumps({
     "devices": [[d.index, d.id, d.name, d.memory_mib] for d in devices],
     "samples": gpudata(0, reading.samples)["gpudata"],
-    "used": [gpu.memory["used"] for gpu in backend.accelerators(devices).gpus.values()],
+    "used": [gpu["memory"]["used"] for gpu in backend.accelerators(devices)["gpus"].values()],
 }))
 """
 

@@ -108,7 +108,7 @@ for part in "${parts[@]}"; do
       step "models by compilers" milabench run config/dynamo.yaml "${kind[@]}" --preset small \
         --base "$base" --name compile --select 'hf_Bert-*' ;;
     tests)
-      step "the tests of the GPU's paths" python3 -m pytest -q -o addopts= -p no:cacheprovider \
+      step "the tests of the GPU's paths" python3 -m pytest -q -m "slow or not slow" -o addopts= -p no:cacheprovider \
         tests/benchmarks/common/test_clocks.py tests/benchmarks/common/test_timing.py \
         tests/monitor tests/machine ;;
     costs)

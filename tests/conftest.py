@@ -39,6 +39,14 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "patien
 os.environ.pop("COLUMNS", None)  # a report is as wide as the terminal that says so
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests that take long run where they are asked for."""
+    if "slow" not in config.option.markexpr:
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.skip(reason="takes seconds: pytest -m slow"))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _checked_documents() -> Iterator[None]:
     """All that a test makes which has a published schema is as this says."""

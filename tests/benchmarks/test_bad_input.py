@@ -83,6 +83,7 @@ def test_a_batch_that_the_parts_cannot_divide(refused, name, argv, sentence):
     assert sentence in refused(name, argv, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "argv"),
     [

@@ -66,6 +66,7 @@ LOWERED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # those of Lightning, and of FSDP on one rank
 @pytest.mark.parametrize(("name", "options", "type_"), CASES + LOWERED)
 def test_the_type_that_is_told_is_the_type_that_is_used(wire, name, options, type_):

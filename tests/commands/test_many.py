@@ -38,6 +38,7 @@ def test_a_sweep_to_its_end(sweep: Sweep, options: tuple[str, ...]) -> None:
     assert sweep.programs() == []
 
 
+@pytest.mark.slow
 def test_a_failure_is_exit_1_and_the_rest_runs_also_when_it_is_resumed(
     sweep: Sweep,
 ) -> None:
@@ -54,6 +55,7 @@ def test_a_failure_is_exit_1_and_the_rest_runs_also_when_it_is_resumed(
     assert (again.code, sweep.started()) == (1, {"b-1": 1})
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_the_midst_and_resume(sweep: Sweep) -> None:
     code, out, err = cut_off(sweep, lambda command: os.killpg(command.pid, signal.SIGINT))
     assert code == 130, err
@@ -71,6 +73,7 @@ def test_ctrl_c_in_the_midst_and_resume(sweep: Sweep) -> None:
     assert (sweep.at.run() / "b-2" / "attempts" / "1" / "b-2.D1.node1.data").exists()
 
 
+@pytest.mark.slow
 def test_the_command_is_killed_twice_and_nothing_outlives_it(
     sweep: Sweep, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -104,6 +107,7 @@ def test_the_command_is_killed_twice_and_nothing_outlives_it(
     assert sweep.statuses() == dict.fromkeys(ALL, "ok")
 
 
+@pytest.mark.slow
 def test_an_agent_is_killed(sweep: Sweep) -> None:
     """Its benchmark is lost, the rest goes on with the other node; `--resume` runs what is left."""
 
@@ -123,6 +127,7 @@ def test_an_agent_is_killed(sweep: Sweep) -> None:
     assert (done.code, sweep.started()) == (0, {"b-2": 2}), done.err
 
 
+@pytest.mark.slow
 def test_a_result_that_cannot_be_written_is_told_and_run_again(sweep: Sweep) -> None:
     folder = sweep.at.run() / "b-2"
 

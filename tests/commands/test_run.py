@@ -117,6 +117,7 @@ def test_a_result_that_cannot_be_written_fails_its_benchmark_alone(at: Workplace
     assert at.state().benchmarks["one"].reason == f"cannot write {blocked}: {why}"
 
 
+@pytest.mark.slow
 def test_a_state_that_cannot_be_written_fails_its_benchmark_alone(at: Workplace, suite: Suite):
     blocked = at.run() / "two"
     blocks = GOOD + f"\nopen({str(blocked)!r}, 'w').close()"
@@ -127,6 +128,7 @@ def test_a_state_that_cannot_be_written_fails_its_benchmark_alone(at: Workplace,
     assert "Traceback" not in done.err
 
 
+@pytest.mark.slow
 def test_a_run_whose_folder_is_moved_away_does_not_begin_anew(at: Workplace, suite: Suite):
     moved = at.folder / "moved"
     move = (

@@ -53,6 +53,7 @@ def says(**fields: object) -> str:
     return f"echo '{json.dumps(fields)}'"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("gpus")
 def test_a_torch_that_cannot_use_the_gpus_ends_the_run_before_it_begins(at: Workplace) -> None:
     """The worst case there was: the CPU, measured and reported as GPUs."""

@@ -53,6 +53,7 @@ def test_the_launches_take_turns_and_are_compared(at: Workplace):
     assert re.search(r"^\S+ mine.after: x R1: measuring$", done.err, re.MULTILINE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resumed", ["before", "after"])
 def test_both_are_resumed_in_pairs(at: Workplace, resumed: str):
     """B is stopped in its second launch, before that of A: both go on there."""

@@ -66,6 +66,7 @@ def test_a_sweep_over_ssh(sweep: Sweep) -> None:
     assert sweep.programs() == []
 
 
+@pytest.mark.slow
 def test_a_host_that_refuses(sweep: Sweep) -> None:
     """The run says which, and why; what fits the others runs, and the rest is lost."""
     sweep.at.write("refuses", "me@127.0.0.3")
@@ -90,6 +91,7 @@ def test_no_remote_process_outlives_a_command_that_is_killed(sweep: Sweep) -> No
     assert sweep.statuses()["b-2"] == "lost"
 
 
+@pytest.mark.slow
 def test_what_was_cut_off_is_resumed_at_once(sweep: Sweep) -> None:
     """The head was killed while its hosts ran, and the run is resumed before they notice."""
     cut_off(sweep, lambda command: command.kill(), OVER_SSH, ("b-2.D0.one", "b-2.D0.two"))

@@ -12,6 +12,7 @@ from perf.paired import FailedRunError
 from perf.room import Effort, Room
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MEASURES)
 def test_a_measurement_has_figures(name: str) -> None:
     figures = measure(name, Effort.TINY)

@@ -130,6 +130,7 @@ def test_two_trees_stand_side_by_side(tmp_path: Path) -> None:
     assert rows["modules without a test"] == ("2", "2", "0")
 
 
+@pytest.mark.slow
 def test_it_measures_this_repository() -> None:
     command = [sys.executable, "perf/structure.py", "--before", "."]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=PATIENCE)

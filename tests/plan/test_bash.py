@@ -46,6 +46,7 @@ names = st.one_of(
 ).filter(lambda name: not name.startswith(("LD_", "PYTHON", "BASH_ENV")))
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(argv=st.lists(words, max_size=3), env=st.dictionaries(names, words, max_size=4))
 @example(argv=["a b", "$HOME", "`id`", "it's", "", "\n", "--x=$(id)"], env={"A": "$HOME 'x' \n"})

@@ -3,6 +3,8 @@
 import json
 from textwrap import dedent
 
+import pytest
+
 from tests.support.package_copy import PackageCopy
 from tests.support.result_files import RECORDED
 
@@ -107,6 +109,7 @@ def test_a_key_of_a_benchmark_is_a_line_and_a_field(package_copy: PackageCopy) -
     assert (refused.code, "wrong value for `nice`" in refused.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_chart_is_a_function_and_a_line_of_the_catalogue(package_copy: PackageCopy) -> None:
     catalogue = "milabench_ddp/report/charts/catalogue.py"
     package_copy.add_line(

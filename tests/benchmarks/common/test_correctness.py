@@ -17,6 +17,7 @@ __all__ = ["frozen"]
 pytestmark = pytest.mark.usefixtures("frozen")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp64", "fp32", "bf16", "amp"])
 @pytest.mark.parametrize("argv", ["", "--accumulate 2", "--activation checkpoint"])
 def test_what_is_right_passes(argv, precision):
@@ -80,6 +81,7 @@ PLANTED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp64", "fp32", "bf16", "amp"])
 @pytest.mark.parametrize("plant", PLANTED)
 def test_what_is_planted_is_seen_in_every_precision(plant, precision):
@@ -151,6 +153,7 @@ def test_wrong_batch_norm_and_wrong_dropout_are_seen(plant):
     assert not verdict(work=noisy, batches=points, plant=plant).ok
 
 
+@pytest.mark.slow
 def test_where_masks_would_differ_dropout_is_off():
     found = verdict("--compile eager", work=noisy, batches=points)
     assert found.ok

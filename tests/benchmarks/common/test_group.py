@@ -23,6 +23,7 @@ def test_a_group_of_one_is_a_process_group():
     group.leave()
 
 
+@pytest.mark.slow
 def test_an_int_of_one_rank_is_compared_with_a_float_of_another():
     done = torchrun(Path(__file__).parent / "largest_on_two_ranks.py")
     assert done.returncode == 0, done.stderr

@@ -37,6 +37,7 @@ def test_what_needs_four_ranks_is_skipped_on_two():
     assert all("needs gpu['count'] >= 4" in skip.reason for skip in skipped)
 
 
+@pytest.mark.slow
 def test_one_device(wire):
     gpt.main([*SMALL, "--mode", "single", "--check-correctness", "--activation", "checkpoint"])
     payloads = wire.close()

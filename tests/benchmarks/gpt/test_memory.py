@@ -120,6 +120,7 @@ def expect_what_a_step_allocates(shape, argv, ranks, batch):
     assert most == pytest.approx(allocated, rel=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:FSDP2-wrapped module")
 @pytest.mark.parametrize(
     ("argv", "ranks", "batch"),
@@ -158,6 +159,7 @@ def test_the_estimate_is_what_a_step_allocates(argv, ranks, batch):
     expect_what_a_step_allocates(SMALL, argv, ranks, batch)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:FSDP2-wrapped module")
 @pytest.mark.parametrize(
     ("argv", "ranks", "batch"),

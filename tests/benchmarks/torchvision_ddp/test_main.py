@@ -23,6 +23,7 @@ def test_a_group_of_one_runs_the_same_program(wire):
     assert model["buckets"] >= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["ddp", "fsdp"])
 def test_the_modes_train_as_one_device_does(wire, mode):
     torchvision_ddp.main([*SMALL.split(), "--device", "cpu", "--mode", mode, "--check-correctness"])

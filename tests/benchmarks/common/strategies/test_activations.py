@@ -136,6 +136,7 @@ def kept_when_compiled(how):
     return loss.detach(), {plain_name(name): p.grad for name, p in made.named_parameters()}, kept
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # of torch 2.11's own
 def test_a_compiled_block_keeps_what_was_selected():
     loss, gradients, *_ = trained(model("noop"))

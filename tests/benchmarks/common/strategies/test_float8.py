@@ -103,6 +103,7 @@ def test_the_model_keeps_its_parameters(torchao):
     assert type(strategy.model.head.score) is nn.Linear
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("argv", ["", "--activation selective", "--compile aot_eager"])
 def test_it_trains_as_one_device_does(torchao, argv):
     args = option_parser().parse_args(f"--mode single --float8 tensorwise {argv}".split())

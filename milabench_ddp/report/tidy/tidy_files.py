@@ -43,6 +43,7 @@ class CsvFile:
     def __init__(self, path: Path, columns: Sequence[TidyColumn]) -> None:
         self._out = path.open("w", encoding="utf-8", errors="backslashreplace", newline="")
         self._writer = csv.writer(self._out, lineterminator="\n")
+        self._columns = columns
         self._writer.writerow([column.name for column in columns])
 
     @staticmethod
@@ -55,7 +56,8 @@ class CsvFile:
 
     def write(self, rows: Sequence[Values]) -> None:
         for row in rows:
-            self._writer.writerow(map(_csv_value, row))
+            fitted = (c.fitting(value) for c, value in zip(self._columns, row, strict=True))
+            self._writer.writerow(map(_csv_value, fitted))
 
     def close(self) -> None:
         self._out.close()

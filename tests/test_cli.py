@@ -30,7 +30,7 @@ def in_rooms(found: set[str], *rooms: str) -> set[str]:
     return names
 
 
-HEAVY = {"torch", "numpy", "omegaconf", "rich", "pynvml", "voir", "submitit", "psutil"}
+HEAVY = {"torch", "numpy", "polars", "omegaconf", "rich", "pynvml", "voir", "submitit", "psutil"}
 
 
 def test_help_loads_next_to_nothing():
@@ -72,7 +72,7 @@ def test_a_run_loads_its_own_runner_and_the_text_of_its_report_alone(at: Workpla
         *("dispatch.agent", "dispatch.follow", "dispatch.job", "dispatch.slurm"),
         *("report.charts", "report.comparison", "report.document", "report.formats"),
         *("render.markdown", "report.history", "report.page", "report.plots", "report.prediction"),
-        *("report.server", "report.tidy"),
+        *("report.server", "report.export"),
     )
     assert not in_rooms(found, *rooms)
     assert len(in_rooms(found, "")) < 270

@@ -30,7 +30,7 @@ MAY_WAIT = {
     "report/charts/theme.py": "files of this package",
     "report/page/frame.py": "files of this package",
     "report/server/pages.py": "files of this package",
-    "report/tidy/tidy_files.py": "where the user wants the tables, also a pipe",
+    "report/export.py": "where the user wants the tables, also a pipe",
     "report/timeline.py": "where the user wants the timeline, also a pipe",
 }
 

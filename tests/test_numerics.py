@@ -33,6 +33,17 @@ def test_who_asks_for_threads_gets_them():
     assert told(OPENBLAS_NUM_THREADS="2")[1:] == ["2", "True"]
 
 
+def test_polars_has_one_thread_and_programs_do_not_notice():
+    code = (
+        "import os; from milabench_ddp.numerics import pl; print(pl.thread_pool_size()); "
+        "print(pl.DataFrame({'a': [1]}).select(pl.col('a').sum()).item(), flush=True); "
+        "os.execlp('sh', 'sh', '-c', 'echo ${POLARS_MAX_THREADS-none}')"
+    )
+    environ = {k: v for k, v in os.environ.items() if k != "POLARS_MAX_THREADS"}
+    command = [sys.executable, "-c", code]
+    assert subprocess.check_output(command, env=environ, text=True).split() == ["1", "1", "none"]
+
+
 def test_all_that_loads_numpy_loads_it_there():
     for path in PACKAGE.rglob("*.py"):
         if path.name == "numerics.py" or "shipped" in path.parts:
@@ -44,9 +55,9 @@ def test_all_that_loads_numpy_loads_it_there():
         for node in ast.walk(tree):
             match node:
                 case ast.Import(names=names):
-                    assert all(name.name != "numpy" for name in names), path
+                    assert not {name.name for name in names} & {"numpy", "polars"}, path
                 case ast.ImportFrom(module=str(module)):
-                    assert module.partition(".")[0] != "numpy", path
+                    assert module.partition(".")[0] not in ("numpy", "polars"), path
 
 
 def test_numpy_is_loaded_at_its_first_use():

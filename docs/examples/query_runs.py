@@ -2,13 +2,14 @@
 
     python docs/examples/query_runs.py runs/first runs/second
 
-It needs no other package; where pandas is installed, it shows a data frame, too.
+It needs no other package.
 """
 
 import sys
 from collections import defaultdict
-from importlib.util import find_spec
 from statistics import median
+
+import polars as pl
 
 from milabench_ddp import report
 
@@ -35,11 +36,11 @@ def main(folders: list[str]) -> None:
     steady = [step for step in found.steps if step.steady]
     print(f"  {len(steady)} of {len(found.steps)}")
 
-    if find_spec("pandas") is not None:
-        print("the steps of each rank, in ms")
-        steps = found.frame("steps")
-        times = steps[steps.steady].groupby(["benchmark", "rank"]).ms
-        print(times.describe(percentiles=[0.5, 0.95]).round(1).to_string())
+    print("the steps of each rank, in ms")
+    of_rank = (
+        found.frame("steps").filter("steady").group_by("benchmark", "rank", maintain_order=True)
+    )
+    print(of_rank.agg(median=pl.col("ms").median(), p95=pl.col("ms").quantile(0.95)))
 
 
 if __name__ == "__main__":

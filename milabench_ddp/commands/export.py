@@ -6,8 +6,7 @@ from pathlib import Path
 
 from ..errors import RunDirError, SelectionError, one_of
 from ..options.export import ExportOptions
-from ..report.tidy.tidy_files import FILE_KINDS, write_tables
-from ..report.tidy.tidy_tables import TIDY_TABLES
+from ..report.export import FILE_KINDS, TABLES, write_tables
 
 ONE = "benchmarks"
 """The table of a single file, unless another is asked for."""
@@ -19,8 +18,8 @@ def main(options: ExportOptions) -> int:
     if kind not in FILE_KINDS:
         raise SelectionError(f"--to {kind}: unknown; choose from {', '.join(FILE_KINDS)}")
     for name in options.table:
-        if name not in TIDY_TABLES:
-            raise SelectionError(f"--table {name}: unknown; {one_of(name, list(TIDY_TABLES))}")
+        if name not in TABLES:
+            raise SelectionError(f"--table {name}: unknown; {one_of(name, list(TABLES))}")
     paths = files_of(place, kind, options.table)
     written = write_tables(options.runs, kind, paths, overwrite=options.overwrite)
     for name, count in written.items():
@@ -40,7 +39,7 @@ def files_of(place: Path, kind: str, tables: Sequence[str]) -> dict[str, Path]:
             place.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunDirError(f"cannot make {place}: {error.strerror}") from error
-        return {name: place / f"{name}.{kind}" for name in tables or TIDY_TABLES}
+        return {name: place / f"{name}.{kind}" for name in tables or TABLES}
     if place.suffix[1:] != kind:
         raise SelectionError(f"--to {kind} {place}: its name says {place.suffix[1:]}")
     if len(tables) > 1:

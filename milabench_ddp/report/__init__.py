@@ -5,7 +5,7 @@
     found = report.load("runs/first")
     for benchmark in found.benchmarks:
         print(benchmark.benchmark, benchmark.perf, benchmark.unit)
-    steps = found.frame("steps")  # a data frame of pandas
+    steps = found.frame("steps")  # a frame of polars
 
 ``docs/export.rst`` lists the tables with their columns and units. All else in this package is
 internal.
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .tidy.run_tables import RunTables
+    from .export import RunTables
 
 __all__ = ["load"]
 
@@ -30,6 +30,6 @@ def load(*runs: str | Path) -> "RunTables":
         MilabenchError: one of them is not a run, or no run matches a glob.
     """
     # Each module of this package imports this file: the tables are for this call alone.
-    from .tidy.run_tables import RunTables
+    from .export import RunTables
 
     return RunTables(runs)

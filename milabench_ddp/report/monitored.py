@@ -85,10 +85,8 @@ class MonitoredHost(Struct, frozen=True):
 
 def monitored(processes: Processes) -> tuple[Monitored, ...]:
     """Each device that was in use, in each launch."""
-    tellers = _tellers(processes)
     found = []
-    for process in processes:
-        teller = tellers.get(_job(process))
+    for process, teller in zip(processes, tellers(processes), strict=True):
         for device, samples in _by_device(process.record).items():
             found.append(Monitored(process.record.place[1], device, process, teller, samples))
     return tuple(found)
@@ -96,22 +94,20 @@ def monitored(processes: Processes) -> tuple[Monitored, ...]:
 
 def monitored_hosts(processes: Processes) -> tuple[MonitoredHost, ...]:
     """Each host that was sampled, in each launch."""
-    tellers = _tellers(processes)
     found = []
-    for process in processes:
+    for process, teller in zip(processes, tellers(processes), strict=True):
         if process.record.host:
-            teller = tellers.get(_job(process))
             found.append(MonitoredHost(process.record.place[1], process, teller))
     return tuple(found)
 
 
-def _tellers(processes: Processes) -> dict[tuple[object, ...], ProcessResult]:
-    """The process that tells the rate of each job; on several nodes, one of them tells for all."""
-    tellers: dict[tuple[object, ...], ProcessResult] = {}
+def tellers(processes: Processes) -> list[ProcessResult | None]:
+    """The process of the job of each that tells the rate; on several nodes, one tells for all."""
+    found: dict[tuple[object, ...], ProcessResult] = {}
     for process in processes:
         if process.series is not None:
-            tellers.setdefault(_job(process), process)
-    return tellers
+            found.setdefault((process.run.path, process.record.job), process)
+    return [found.get((each.run.path, each.record.job)) for each in processes]
 
 
 def samples_in_use(record: Record) -> Iterator[tuple[str, DeviceSample]]:
@@ -128,7 +124,3 @@ def _by_device(record: Record) -> Mapping[str, tuple[DeviceSample, ...]]:
     for device, sample in samples_in_use(record):
         found.setdefault(device, []).append(sample)
     return {device: tuple(samples) for device, samples in found.items()}
-
-
-def _job(process: ProcessResult) -> tuple[object, ...]:
-    return process.run.path, process.record.job

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.cli import main
-from milabench_ddp.report.tidy.tidy_tables import TIDY_TABLES
-from tests.support.tidy_runs import make
+from milabench_ddp.report.export import TABLES
+from tests.support.exported_runs import make
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def test_a_folder_gets_a_file_for_each_table(run: str, capsys: pytest.CaptureFix
     assert main(["export", run, "--to", "csv", "out/tables"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == ["out/tables/runs.csv: 1 line", "out/tables/benchmarks.csv: 2 lines"]
-    assert {path.name for path in Path("out/tables").iterdir()} == {f"{n}.csv" for n in TIDY_TABLES}
+    assert {path.name for path in Path("out/tables").iterdir()} == {f"{n}.csv" for n in TABLES}
 
 
 def test_a_file_gets_one_table(run: str) -> None:

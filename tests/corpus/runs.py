@@ -10,6 +10,7 @@ import numpy as np
 from tests.support import (
     compared_runs,
     described_runs,
+    exported_runs,
     host_runs,
     made_up_history,
     pipelined_ranks,
@@ -17,7 +18,6 @@ from tests.support import (
     reported_runs,
     result_files,
     sweep_of_models,
-    tidy_runs,
 )
 from tests.support.rates import noisy, throttled
 from tests.support.result_files import end, job, line, rates, sampled, start, steps, told
@@ -166,7 +166,7 @@ RUNS: Mapping[str, Plant] = {
     "milabench": recorded("milabench/rijubigo"),
     "rich": reported_runs.write_rich,
     "sweep": sweep_of_models.make,
-    "tidy": tidy_runs.make,
+    "tidy": exported_runs.make,
     "hosts": lambda folder: host_runs.run_of(folder, cpu=0.99, swap=[900.0, 800.0]),
     "slow-rank": slow_rank,
     "devices": devices,

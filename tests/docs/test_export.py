@@ -4,22 +4,22 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from inspect import cleandoc
 from pathlib import Path
 
-from milabench_ddp.report.tidy.tidy_tables import TIDY_TABLES, TidyTable
+from milabench_ddp.report.export import TABLES
+from milabench_ddp.results.tables import TableSchema
 from tests.support.result_files import RECORDED
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BEGIN, END = ".. tables begin\n", ".. tables end\n"
 
 
-def described(name: str, table: TidyTable) -> Iterator[str]:
+def described(name: str, table: TableSchema) -> Iterator[str]:
     """A section about a table, with a line for each column."""
     yield name
     yield "-" * len(name)
     yield ""
-    yield cleandoc(table.line.__doc__ or "")
+    yield table.meaning
     yield ""
     header = ("column", "type", "unit", "meaning")
     lines = [(f"``{c.name}``", c.kind.__name__, c.unit, c.meaning) for c in table.columns]
@@ -39,7 +39,7 @@ def test_the_columns_are_those_of_the_tables() -> None:
     path = DOCS / "export.rst"
     head, rest = path.read_text().split(BEGIN)
     _, tail = rest.split(END)
-    lines = [line for name, table in TIDY_TABLES.items() for line in described(name, table)]
+    lines = [line for name, table in TABLES.items() for line in described(name, table)]
     text = head + BEGIN + "\n" + "\n".join(lines) + "\n" + END + tail
     if os.environ.get("UPDATE_GOLDEN") == "1":
         path.write_text(text)

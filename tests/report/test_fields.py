@@ -38,7 +38,7 @@ def test_each_can_be_made_of_whatever_was_measured(tmp_path: Path) -> None:
         each.of(Benchmark(Row.unmeasured("b", 1, 1.0, {})))
 
 
-@pytest.mark.parametrize("room", ["document", "sweeps", "tables", "text", "tidy"])
+@pytest.mark.parametrize("room", ["document", "sweeps", "tables", "text"])
 def test_what_shows_a_number_does_not_say_again_what_it_means(room: str) -> None:
     meanings = [each.meaning for each in (*BENCHMARK, *RANK) if len(each.meaning) > 25]
     for path in (REPORT / room).rglob("*.py"):

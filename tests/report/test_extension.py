@@ -77,7 +77,7 @@ def test_a_finding_is_a_function_in_the_file_of_its_subject(package_copy: Packag
         after="APART_BY = ",
         line=dedent('''
             @finding("note", "only {rates} rates were measured", "measure for longer")
-            def few_rates(row: Row) -> Iterator[Found]:
+            def few_rates(row: Row) -> Finds:
                 """A mean of few rates is uncertain."""
                 count = sum(process.observed for process in row.processes)
                 if count < 30:

@@ -2,18 +2,16 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 
 from ...errors import shown_names
 from ...results.records import Payload, Record, is_finite, mapping_or_empty
-from ...samples import DeviceSample, HostSample
+from ...samples import DeviceSample
 from ...table import without_exponent
 from ..model import Row
-from ..ranks.rank_launch import LaunchKey
 from ..ranks.rank_summary import labels, rank_id
 from ..ranks.startup import late_ranks, startups
 from ..statistics.values import NAN, known, largest, mean
-from .finder import Found, finding, in_some_of
+from .finder import Finds, Found, finding, grouped, in_some_of
 
 IDLE = "device_idle"  # fraction of a step in which a device waits for its host or for data
 MOST_IDLE = 0.1
@@ -37,7 +35,7 @@ _LIST = re.compile(f"{_SPAN}(?:,{_SPAN})*")
     section="ledger",
     is_traced=True,
 )
-def data_bound(row: Row) -> Iterator[Found]:
+def data_bound(row: Row) -> Finds:
     """A benchmark that measures its loaders: ranks wait for data for a tenth of a step or more.
 
     If one rank alone waits, the mean over ranks is small: that is a slow rank.
@@ -62,7 +60,7 @@ def _waiting(row: Row) -> float:
     layer="usage",
     section="devices",
 )
-def idle_device(row: Row) -> Iterator[Found]:
+def idle_device(row: Row) -> Finds:
     """Devices below the load, or the memory, that the benchmark asks for.
 
     ``validation.usage`` asks; without it a device of no load at all counts, and no memory.
@@ -100,10 +98,11 @@ def _measured_samples(row: Row) -> dict[str, list[DeviceSample]]:
 
 @finding(
     "warning",
-    "{rank} runs on the cores {own}, and its GPU is next to {near}{others}",
+    "{rank} runs on the cores {own}, and its GPU is next to {near}[ ({several} of {count} ranks "
+    "are like that)]",
     "bind it to the cores of its NUMA node (`nvidia-smi topo -m`)",
 )
-def far_cores(row: Row) -> Iterator[Found]:
+def far_cores(row: Row) -> Finds:
     """Ranks that may use none of the cores next to their GPU.
 
     One that may use all cores is not bound, which is no mistake of a placement.
@@ -119,8 +118,8 @@ def far_cores(row: Row) -> Iterator[Found]:
     if far:
         names = list(far)
         own, near = far[names[0]]
-        others = f" ({len(far)} of {ranks} ranks are like that)" if len(far) > 1 else ""
-        words = {"rank": names[0], "own": own, "near": near, "others": others}
+        words = {"rank": names[0], "own": own, "near": near, "count": ranks}
+        words["several"] = len(far) if len(far) > 1 else None
         yield Found(shown_names(names), {"ranks": names}, words)
 
 
@@ -145,24 +144,25 @@ def _cores(text: object) -> set[int]:
 
 @finding(
     "warning",
-    "its {ranks} ranks compute with {threads} threads on {cores} cores{where}",
+    "its {ranks} ranks compute with {threads} threads on {cores} cores[ of {place}]",
     "lower OMP_NUM_THREADS, or start fewer ranks on a node",
 )
-def oversubscribed(row: Row) -> Iterator[Found]:
+def oversubscribed(row: Row) -> Finds:
     """Nodes on which the ranks of a launch have more threads than cores."""
-    ranks: dict[tuple[LaunchKey, str], list[Payload]] = defaultdict(list)
-    for process in row.processes:
-        ranks[process.launch, process.record.node] += process.record.devices.values()
-    found: dict[tuple[str, int, int, int], None] = {}
+    ranks = grouped(
+        ((process.launch, process.record.node), told)
+        for process in row.processes
+        for told in process.record.devices.values()
+    )
+    found = {}
     for (_, node), told in ranks.items():
-        cores: set[int] = set().union(*(_cores(each.get("cpus")) for each in told))
+        cores = set[int]().union(*(_cores(each.get("cpus")) for each in told))
         threads = [int(count) for count in known(each.get("threads") for each in told)]
         is_known = len(threads) == len(told) and min(threads, default=0) >= 1
         if cores and is_known and sum(threads) > len(cores):
-            found[node, len(told), sum(threads), len(cores)] = None
-    for node, count, of_all, of_node in found:
-        evidence = {"ranks": count, "threads": of_all, "cores": of_node}
-        yield Found(node, evidence, {"where": f" of {node}" if node else ""})
+            evidence = {"ranks": len(told), "threads": sum(threads), "cores": len(cores)}
+            found[node, *evidence.values()] = Found(node, evidence)
+    yield from found.values()
 
 
 @finding(
@@ -172,7 +172,7 @@ def oversubscribed(row: Row) -> Iterator[Found]:
     section="ledger",
     is_traced=True,
 )
-def host_bound(row: Row) -> Iterator[Found]:
+def host_bound(row: Row) -> Finds:
     """A benchmark that measures its host: its devices wait for more than a tenth of the time.
 
     Where they wait for data, that is ``data_bound``.
@@ -186,17 +186,15 @@ def host_bound(row: Row) -> Iterator[Found]:
 
 @finding(
     "warning",
-    "the host had nothing to spare{where}: {told}",
+    "the host had nothing to spare[ on {place}]: {told}",
     "see what else runs there (`top`), and give it fewer loader workers",
 )
-def busy_host(row: Row) -> Iterator[Found]:
+def busy_host(row: Row) -> Finds:
     """Hosts that had no core, or no memory, to spare in the measured steps.
 
     Where the benchmark measures the cores themselves, they are meant to be busy.
     """
-    nodes: dict[str, list[HostSample]] = defaultdict(list)
-    for host in row.hosts:
-        nodes[host.node] += host.measured
+    nodes = grouped((host.node, sample) for host in row.hosts for sample in host.measured)
     for node, samples in sorted(nodes.items()):
         cores = mean(each.cpu for each in samples)
         memory = largest(each.full for each in samples)
@@ -209,34 +207,32 @@ def busy_host(row: Row) -> Iterator[Found]:
         if swapped >= SWAPS:
             told.append(f"it swapped {without_exponent(swapped, '.3g')} MB/s")
         if told:
-            words = {"where": f" on {node}" if node else "", "told": ", ".join(told)}
             evidence = {"cores": cores, "memory": memory, "swapped_mb_s": swapped}
-            yield Found(node, evidence, words)
+            yield Found(node, evidence, {"told": ", ".join(told)})
 
 
 @finding(
     "note",
-    "{place} came {late_s:.1f} s later to the process group than {others} waited{lost}",
+    "{place} came {late_s:.1f} s later to the process group than {others} waited[: {part_s:.1f} s "
+    "of it are in {part}]",
     "see --table startup",
     section="ranks",
 )
-def launch_skew(row: Row) -> Iterator[Found]:
+def launch_skew(row: Row) -> Finds:
     """Ranks that came later than the others to their process group, in the worst launch."""
     found = [late_ranks(startups(process.record)) for process in row.counted]
     worst = max((late for late in found if late), key=lambda late: late.seconds, default=None)
     if worst is None:
         return
     others = "the other one, which" if worst.of == 2 else "the median rank, and the others"
-    lost = ""
     evidence = {"late_s": worst.seconds, "ranks": [id.label for id in worst.ids]}
     if worst.lost > worst.seconds / 2:
-        lost = f": {worst.lost:.1f} s of it are in {worst.part}"
         evidence |= {"part": worst.part, "part_s": worst.lost}
-    yield Found(labels(worst.ids), evidence, {"others": others, "lost": lost})
+    yield Found(labels(worst.ids), evidence, {"others": others})
 
 
 @finding("note", "its compiler's cache was {cache}: compile_s is not that of a first run{where}")
-def warm_cache(row: Row) -> Iterator[Found]:
+def warm_cache(row: Row) -> Finds:
     """Models whose compiled code was on disk already, so that they were not compiled anew."""
     told = [process.record.reported("model").get("compile_cache") for process in row.counted]
     found = [cache for cache in told if cache in ("warm", "partly warm")]

@@ -1,15 +1,12 @@
 """Findings about devices that a benchmark shares, or that slow down: heat, power, set clocks."""
 
 import math
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
 
 from ...errors import shown_names
 from ..clocks import BRAKE, HARDWARE, HEAT, MATTERS, POWER, SETTING, Cause, slowdowns
 from ..model import Row
-from ..monitored import Monitored
 from ..statistics.values import largest
-from .finder import Found, finding
+from .finder import Finds, Found, finding, grouped
 
 HOT = 5.0  # degrees below the heat at which a device slows down
 LEAST_SHARED = 0.01  # of the measured steps
@@ -22,9 +19,9 @@ SHOWN = 3  # processes that a sentence names
     "measure again when it has ended, or on another GPU",
     section="devices",
 )
-def foreign_process(row: Row) -> Iterator[Found]:
+def foreign_process(row: Row) -> Finds:
     """Devices on which processes that are not of the run computed, too."""
-    for label, launches in _by_label(row).items():
+    for label, launches in grouped((each.label, each) for each in row.measuring).items():
         every = [stretch for device in launches for stretch in device.stretches]
         shared = [stretch for stretch in every if stretch.sample.foreign]
         share = sum(stretch.steps for stretch in shared) / len(launches)
@@ -36,30 +33,21 @@ def foreign_process(row: Row) -> Iterator[Found]:
 
 @finding(
     "warning",
-    "{place} {came} the heat that slows it down{above}{at}",
+    "{place} {came} the heat that slows it down[, and was {above:.0f} degrees above it][ (it was "
+    "at {temperature:.0f} C)]",
     "look at its cooling and its neighbours",
     section="devices",
 )
-def hot(row: Row) -> Iterator[Found]:
+def hot(row: Row) -> Finds:
     """Devices that were about to be slowed down by heat."""
-    for label, launches in _by_label(row).items():
+    for label, launches in grouped((each.label, each) for each in row.measuring).items():
         in_use = [sample for device in launches for sample in device.in_use]
         left = min((each.headroom for each in in_use if each.headroom is not None), default=HOT)
         if left < HOT:
             hottest = largest(sample.temperature for sample in in_use)
-            words = {
-                "came": f"came within {left:.0f} degrees of" if left > 0 else "reached",
-                "above": f", and was {-left:.0f} degrees above it" if left < 0 else "",
-                "at": "" if math.isnan(hottest) else f" (it was at {hottest:.0f} C)",
-            }
+            came = f"came within {left:.0f} degrees of" if left > 0 else "reached"
+            words = {"came": came, "above": -left if left < 0 else None}
             yield Found(label, {"headroom": left, "temperature": hottest}, words)
-
-
-def _by_label(row: Row) -> Mapping[str, Sequence[Monitored]]:
-    found: dict[str, list[Monitored]] = defaultdict(list)
-    for device in row.measuring:
-        found[device.label].append(device)
-    return found
 
 
 @finding(
@@ -68,7 +56,7 @@ def _by_label(row: Row) -> Mapping[str, Sequence[Monitored]]:
     "look at its cooling and its power supply",
     section="devices",
 )
-def throttled(row: Row) -> Iterator[Found]:
+def throttled(row: Row) -> Finds:
     """Devices that heat, the power brake or their hardware slowed down."""
     return _slowed_down(row, HEAT, BRAKE, HARDWARE)
 
@@ -79,19 +67,19 @@ def throttled(row: Row) -> Iterator[Found]:
     "compare it at the same power cap alone",
     section="devices",
 )
-def power_capped(row: Row) -> Iterator[Found]:
+def power_capped(row: Row) -> Finds:
     return _slowed_down(row, POWER)
 
 
 @finding(
     "note", "{who} {in_steps}{effect}", "`nvidia-smi -rgc` and `-rac` reset them", section="devices"
 )
-def set_clocks(row: Row) -> Iterator[Found]:
+def set_clocks(row: Row) -> Finds:
     """Devices whose clocks were set, so that they were not higher."""
     return _slowed_down(row, SETTING)
 
 
-def _slowed_down(row: Row, *causes: Cause) -> Iterator[Found]:
+def _slowed_down(row: Row, *causes: Cause) -> Finds:
     """A finding for each cause; it tells of the device that was held down most."""
     found = slowdowns(row.measuring)
     for cause in causes:

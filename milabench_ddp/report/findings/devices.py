@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from operator import attrgetter
 
 from msgspec import Struct, field
@@ -11,7 +11,7 @@ from ...errors import shown_names
 from ...results.records import Payload, Record, is_finite, mapping_or_empty
 from ...samples import DeviceProblem, DeviceSample
 from ..once import once
-from .finder import Found, Measurements, finding
+from .finder import Finds, Found, Measurements, finding
 
 LOWERED = 0.01  # of the default power cap
 MOST_LANES = 64  # more are damage
@@ -21,13 +21,13 @@ SHOWN = 3  # benchmarks that a sentence names
 
 
 @finding("error", "{problem}", "see the kernel's log (dmesg) for its Xid", of_runs=True)
-def lost_device(measured: Measurements) -> Iterator[Found]:
+def lost_device(measured: Measurements) -> Finds:
     """Devices that did not answer."""
     return _problems(measured, lambda problem: problem.is_fault and problem.is_lost)
 
 
 @finding("error", "{problem}", "see what NVIDIA's documentation says of the Xid", of_runs=True)
-def device_fault(measured: Measurements) -> Iterator[Found]:
+def device_fault(measured: Measurements) -> Finds:
     """Devices of which the driver reported an error, and drivers that failed as a whole."""
     return _problems(measured, lambda problem: problem.is_fault and not problem.is_lost)
 
@@ -87,7 +87,7 @@ def _devices(measured: Measurements) -> list[_Device]:
     "reset it; replace it if that comes again",
     of_runs=True,
 )
-def memory_error(measured: Measurements) -> Iterator[Found]:
+def memory_error(measured: Measurements) -> Finds:
     """Devices whose memory had errors that ECC could not correct, or has no spare rows left."""
     for device in _devices(measured):
         counts = device.uncorrected
@@ -106,7 +106,7 @@ def memory_error(measured: Measurements) -> Iterator[Found]:
     "reset it; replace it if that comes again",
     of_runs=True,
 )
-def earlier_memory_error(measured: Measurements) -> Iterator[Found]:
+def earlier_memory_error(measured: Measurements) -> Finds:
     """Devices whose memory had errors that ECC could not correct, all before this run."""
     for device in _devices(measured):
         counts = device.uncorrected
@@ -135,7 +135,7 @@ def _errors(count: int) -> str:
     "reset it when nothing runs on it (nvidia-smi --gpu-reset)",
     of_runs=True,
 )
-def remap_pending(measured: Measurements) -> Iterator[Found]:
+def remap_pending(measured: Measurements) -> Finds:
     for device in _devices(measured):
         if device.has_remapped(PENDING) and not device.has_remapped(FAILED):
             yield Found(device.label)
@@ -143,12 +143,11 @@ def remap_pending(measured: Measurements) -> Iterator[Found]:
 
 @finding(
     "warning",
-    "{place}: its PCIe link was of generation {link[0]} x{link[1]}, "
-    "{share:.0%} of generation {possible[0]} x{possible[1]}, which is possible",
+    "{place}: its PCIe link was of {used}, {share:.0%} of {best}, which is possible",
     "seat it anew, and look at its slot and the BIOS's settings",
     of_runs=True,
 )
-def narrow_link(measured: Measurements) -> Iterator[Found]:
+def narrow_link(measured: Measurements) -> Finds:
     """Devices whose PCIe link was slower than it, or that of an equal device, can be."""
     possible: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for device in _devices(measured):
@@ -166,13 +165,18 @@ def narrow_link(measured: Measurements) -> Iterator[Found]:
             link = [max(generation for generation, _ in used), max(width for _, width in used)]
             share = 2.0 ** (link[0] - best[0]) * link[1] / best[1]
             if share < 1:
-                yield Found(device.label, {"link": link, "possible": best}, {"share": share})
+                words = {"share": share, "used": _lanes(*link), "best": _lanes(*best)}
+                yield Found(device.label, {"link": link, "possible": best}, words)
+
+
+def _lanes(generation: int, width: int) -> str:
+    return f"generation {generation} x{width}"
 
 
 @finding(
     "note", "{place}: ECC corrected {count}{when}", "replace it if there are many", of_runs=True
 )
-def corrected_memory_error(measured: Measurements) -> Iterator[Found]:
+def corrected_memory_error(measured: Measurements) -> Finds:
     for device in _devices(measured):
         if risen := device.risen(CORRECTED):
             yield _risen(device, risen)
@@ -184,7 +188,7 @@ def corrected_memory_error(measured: Measurements) -> Iterator[Found]:
     "`nvidia-smi -pl` sets it, if that is not meant",
     of_runs=True,
 )
-def lowered_power_cap(measured: Measurements) -> Iterator[Found]:
+def lowered_power_cap(measured: Measurements) -> Finds:
     found: dict[tuple[float, float], dict[str, None]] = defaultdict(dict)
     for record in measured.records:
         for index in mapping_or_empty(record.accelerators.get("gpus")):
@@ -198,7 +202,7 @@ def lowered_power_cap(measured: Measurements) -> Iterator[Found]:
 
 
 @finding("note", "{problem}", of_runs=True)
-def device_note(measured: Measurements) -> Iterator[Found]:
+def device_note(measured: Measurements) -> Finds:
     """Devices that lack sensors, those that were left out, and mistakes of programs."""
     left_out: dict[str, None] = {}
     for record in measured.records:
@@ -210,7 +214,7 @@ def device_note(measured: Measurements) -> Iterator[Found]:
     yield from _problems(measured, lambda problem: not problem.is_fault)
 
 
-def _problems(measured: Measurements, is_meant: Callable[[DeviceProblem], bool]) -> Iterator[Found]:
+def _problems(measured: Measurements, is_meant: Callable[[DeviceProblem], bool]) -> Finds:
     """Each problem once, with when it began, if it is a fault, and the benchmarks that had it."""
     found: dict[str, list[tuple[DeviceProblem, str]]] = defaultdict(list)
     for record in measured.records:

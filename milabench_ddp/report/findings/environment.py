@@ -4,7 +4,6 @@ They are about variables, devices and versions. Programs that tell no devices ha
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
 
 from ...errors import shown_names
 from ...hazards import hazards_in
@@ -12,7 +11,7 @@ from ...results.records import Payload, Record, Run, is_finite, mapping_or_empty
 from ..model import Row
 from ..ranks.rank_launch import LaunchKey
 from ..ranks.rank_summary import rank_id
-from .finder import Found, Measurements, finding
+from .finder import Finds, Found, Measurements, finding
 
 SHOWN = 3  # benchmarks that a sentence names
 SOFTWARE = {"torch": "torch", "cuda": "CUDA", "nccl": "NCCL", "cudnn": "cuDNN"}
@@ -20,11 +19,11 @@ SOFTWARE = {"torch": "torch", "cuda": "CUDA", "nccl": "NCCL", "cudnn": "cuDNN"}
 
 @finding(
     "warning",
-    "{setting}{where}: {effect} (in {names})",
+    "{setting}[ on {shown}]: {effect} (in {names})",
     "unset it, unless it is what you measure",
     of_runs=True,
 )
-def hazard(measured: Measurements) -> Iterator[Found]:
+def hazard(measured: Measurements) -> Finds:
     """Variables that are known to slow programs down, or to change what is measured."""
     found: dict[tuple[str, str], list[Record]] = defaultdict(list)
     for run in measured.runs:
@@ -40,8 +39,8 @@ def hazard(measured: Measurements) -> Iterator[Found]:
     for (setting, effect), records in found.items():
         benchmarks = list(dict.fromkeys(record.name for record in records))
         nodes = list(dict.fromkeys(record.node for record in records if record.node))
-        where = f" on {shown_names(nodes)}" if nodes else ""
-        words = {"where": where, "effect": effect, "names": shown_names(benchmarks, SHOWN)}
+        words = {"shown": shown_names(nodes), "effect": effect}
+        words["names"] = shown_names(benchmarks, SHOWN)
         evidence = {"setting": setting, "benchmarks": benchmarks, "nodes": nodes}
         yield Found(", ".join(nodes), evidence, words)
 
@@ -60,7 +59,7 @@ def _environment(run: Run, record: Record) -> Payload:
 
 # Its numbers are those of another device.
 @finding("error", "{ranks} {measured}", "look at what sets CUDA_VISIBLE_DEVICES")
-def other_device(row: Row) -> Iterator[Found]:
+def other_device(row: Row) -> Finds:
     """Ranks that measured another device than the plan's, or one device together."""
     wrong: dict[str, dict[str, None]] = defaultdict(dict)
     using: dict[tuple[LaunchKey, str], dict[str, None]] = defaultdict(dict)
@@ -103,7 +102,7 @@ def _other_device(record: Record, told: Payload) -> str:
 
 
 @finding("note", "it ran with {mine}, and the run recorded {other}")
-def other_software(row: Row) -> Iterator[Found]:
+def other_software(row: Row) -> Finds:
     """Versions that programs ran with, and that are not those that the run recorded.
 
     Packages add parts: 9.26.0.51 is cuDNN's 9.26.0.

@@ -1,14 +1,12 @@
 """Findings about benchmarks that did not end ok, and about processes that they left behind."""
 
-from collections import defaultdict
-from collections.abc import Iterator
-
 from ...errors import shown_names
 from ...events import NAN_LOSS, NO_RATE, NO_USABLE_RATE, Outcome
 from ..failures import NO_RECORDS
 from ..model import Failure
-from .finder import Found, Measurements, finding
+from .finder import Finds, Found, Measurements, finding, grouped
 
+FAILURE = "{who}[: {outcome}][: {reason}][ (one of {several} failures)]"
 # The beginnings of reasons that have a finding of their own.
 OWN = {
     NO_RATE: "no_rate",
@@ -20,31 +18,31 @@ OWN = {
 
 @finding(
     "error",
-    "{failure}",
+    FAILURE,
     "see Failures, at the end of the report",
     layer="error",
     section="output",
     of_runs=True,
 )
-def failed(measured: Measurements) -> Iterator[Found]:
+def failed(measured: Measurements) -> Finds:
     """Benchmarks that broke, took too long, or were lost; not those that a person cancelled."""
     return _by_benchmark(measured, "failed")
 
 
 @finding(
     "error",
-    "{failure}",
+    FAILURE,
     "let it write its rate as docs/configuration.rst says",
     layer="ensure_rate",
     section="output",
     of_runs=True,
 )
-def no_rate(measured: Measurements) -> Iterator[Found]:
+def no_rate(measured: Measurements) -> Finds:
     return _by_benchmark(measured, "no_rate")
 
 
-@finding("error", "{failure}", "run it again", layer="planning", of_runs=True)
-def missing_records(measured: Measurements) -> Iterator[Found]:
+@finding("error", FAILURE, "run it again", layer="planning", of_runs=True)
+def missing_records(measured: Measurements) -> Finds:
     """Benchmarks some of whose processes ended, and left no file that can be read."""
     return _by_benchmark(measured, "missing_records")
 
@@ -56,55 +54,49 @@ def missing_records(measured: Measurements) -> Iterator[Found]:
     "see where they wait (/proc/PID/stack, dmesg) or whose they are (ps), and measure again",
     of_runs=True,
 )
-def survivors(measured: Measurements) -> Iterator[Found]:
+def survivors(measured: Measurements) -> Finds:
     """Processes that SIGKILL did not end: of a benchmark, and of earlier ones beside it."""
-    for run in measured.runs:
-        for name, state in run.state.benchmarks.items() if run.state else ():
-            found: dict[str, set[int]] = defaultdict(set)
-            for launch in state.launches:
-                for each in launch.survivors:
-                    found[each.benchmark].add(each.pid)
-            for whose, pids in sorted(found.items()):
+    for run in measured.states:
+        for name, state in run.benchmarks.items():
+            every = [each for launch in state.launches for each in launch.survivors]
+            found = grouped((each.benchmark, each.pid) for each in every)
+            for whose, repeated in sorted(found.items()):
+                pids = sorted(set(repeated))
                 words = {
                     "count": f"{len(pids)} processes" if len(pids) > 1 else "1 process",
                     "verb": "run" if len(pids) > 1 else "runs",
                     "beside": "what follows" if whose == name else "it",
-                    "names": shown_names([str(pid) for pid in sorted(pids)]),
+                    "names": shown_names(list(map(str, pids))),
                 }
-                yield Found("", {"of": whose, "pids": sorted(pids)}, words, name)
+                yield Found("", {"of": whose, "pids": pids}, words, name)
 
 
 @finding(
     "error",
-    "{failure}",
+    FAILURE,
     "check its data, its precision and its learning rate",
     layer="loss",
     of_runs=True,
 )
-def nan_loss(measured: Measurements) -> Iterator[Found]:
+def nan_loss(measured: Measurements) -> Finds:
     return _by_benchmark(measured, "nan_loss")
 
 
-def _by_benchmark(measured: Measurements, name: str) -> Iterator[Found]:
+def _by_benchmark(measured: Measurements, name: str) -> Finds:
     """The first reason of each benchmark, and how many failures there are.
 
     Each node tells what it saw of a job; only the verdict on the whole knows which came first.
     """
-    found: dict[str, list[Failure]] = defaultdict(list)
-    for failure in measured.failures:
-        if _finding_of(failure) == name:
-            found[failure.benchmark].append(failure)
-    for benchmark, failures in found.items():
+    meant = [failure for failure in measured.failures if _finding_of(failure) == name]
+    for benchmark, failures in grouped((each.benchmark, each) for each in meant).items():
         first, count = failures[0], len(failures)
         who, reason, rank = first.tag or benchmark, first.reason, first.rank
         whole = _reason_of_the_whole(measured, first)
         if count > 1 and whole:
             who, reason, rank = benchmark, whole, None
-        sentence = ": ".join(filter(None, (who, first.outcome, reason)))
-        if count > 1:
-            sentence += f" (one of {count} failures)"
+        words = {"who": who, "reason": reason, "several": count if count > 1 else None}
         evidence = {"failures": count, "outcome": first.outcome, "rank": rank}
-        yield Found(first.tag or "", evidence, {"failure": sentence}, benchmark)
+        yield Found(first.tag or "", evidence, words, benchmark)
 
 
 def _finding_of(failure: Failure) -> str:

@@ -1,15 +1,23 @@
 """How a kind of finding is declared: a function that searches for it, and what is said of it."""
 
-from collections.abc import Callable, Iterable, Sequence, Sized
-from typing import Any
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from contextlib import suppress
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from ...errors import contained, reason_of
 from ...results.records import Payload, Record, Run
+from ...results.state import RunState
 from ..finding import Finding, Severity
 from ..model import Failure, Rows
 from ..pooling import Difference
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+_OPTIONAL = re.compile(r"\[([^][]*)\]")
 
 
 class Measurements(Struct, frozen=True, dict=True):
@@ -26,6 +34,10 @@ class Measurements(Struct, frozen=True, dict=True):
     def records(self) -> list[Record]:
         return [record for run in self.runs for record in run.records]
 
+    @property
+    def states(self) -> list[RunState]:
+        return [run.state for run in self.runs if run.state is not None]
+
 
 class Found(Struct, frozen=True):
     """Something that a search found."""
@@ -38,7 +50,8 @@ class Found(Struct, frozen=True):
     advice: str = ""
 
 
-Search = Callable[[Any], Iterable[Found]]
+Finds = Iterator[Found]
+Search = Callable[[Any], Finds]
 
 
 class Finder(Struct, frozen=True):
@@ -47,7 +60,7 @@ class Finder(Struct, frozen=True):
     name: str
     search: Search  # in ``Measurements``, or in a ``Row``
     severity: Severity
-    sentence: str  # a template, see ``Found.words``
+    sentence: str  # a template, see ``_filled``
     advice: str
     layer: str
     section: str
@@ -67,7 +80,7 @@ class Finder(Struct, frozen=True):
                 words = {"place": each.place, "benchmark": each.benchmark}
                 words |= {**each.evidence, **each.words}
                 finding = Finding(
-                    (each.sentence or self.sentence).format_map(words),
+                    _filled(each.sentence or self.sentence, words),
                     each.benchmark,
                     each.place,
                     each.evidence,
@@ -94,7 +107,8 @@ def finding(
 
     Args:
         severity: the value of a ``Severity``.
-        sentence: a template, filled from the evidence and the words that the function yields.
+        sentence: a template, filled from the evidence and the words that the function yields; what
+            stands in brackets is said only if they have all that is in it.
         advice: what to do about it.
         layer: the validation layer of milabench that looks for it.
         section: the place in a benchmark's section of the page that shows what it is about.
@@ -109,6 +123,27 @@ def finding(
         )
 
     return declared
+
+
+def _filled(template: str, words: Payload) -> str:
+    """A template with its words; a part in brackets needs all of its own: none, empty or NaN."""
+    known = {name: word for name, word in words.items() if word not in (None, "") and word == word}
+    filled = []
+    for place, part in enumerate(_OPTIONAL.split(template)):
+        if place % 2 == 0:
+            filled.append(part.format_map(words))
+            continue
+        with suppress(KeyError):
+            filled.append(part.format_map(known))
+    return "".join(filled)
+
+
+def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    """The values of each key, both in the order in which they come."""
+    found: dict[Key, list[Value]] = defaultdict(list)
+    for key, value in pairs:
+        found[key].append(value)
+    return found
 
 
 def in_some_of(found: Sized, processes: Sized) -> str:

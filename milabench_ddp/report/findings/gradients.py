@@ -1,11 +1,10 @@
 """Findings about what ``--check-correctness`` told: gradients beside those of one device."""
 
 from collections import Counter
-from collections.abc import Iterator
 
 from ...results.records import Payload, is_finite
 from ..model import Row
-from .finder import Found, finding
+from .finder import Finds, Found, finding
 
 
 @finding(
@@ -13,18 +12,18 @@ from .finder import Found, finding
     "WRONG: {gradients}: it does not train correctly, so its speed means nothing{times}",
     "find the mode or the precision that makes them wrong",
 )
-def wrong_gradients(row: Row) -> Iterator[Found]:
+def wrong_gradients(row: Row) -> Finds:
     """Programs whose gradients are not those of one device, by ``--check-correctness``."""
     return _checked(row, ok=False)
 
 
 @finding("note", "{gradients}{times}")
-def checked_gradients(row: Row) -> Iterator[Found]:
+def checked_gradients(row: Row) -> Finds:
     """What was compared, in which precision, and how far apart it is."""
     return _checked(row, ok=True)
 
 
-def _checked(row: Row, *, ok: bool) -> Iterator[Found]:
+def _checked(row: Row, *, ok: bool) -> Finds:
     """The checks with this result; equal ones are counted."""
     checks = [process.record.reported("correctness") for process in row.processes]
     meant = [check for check in checks if check and (check.get("ok") is True) == ok]

@@ -1,11 +1,8 @@
 """Findings about links between ranks."""
 
-from collections import defaultdict
-from collections.abc import Iterator
-
-from ..links import Link, LinkKind, kinds_of
+from ..links import LinkKind, kinds_of
 from ..model import Row
-from .finder import Found, finding
+from .finder import Finds, Found, finding, grouped
 
 
 @finding(
@@ -16,7 +13,7 @@ from .finder import Found, finding
     section="more",
     is_traced=True,
 )
-def slow_link(row: Row) -> Iterator[Found]:
+def slow_link(row: Row) -> Finds:
     """Links that are much slower than most of their kind; those of slow nodes are not named."""
     for kind in kinds_of(row):
         nodes = nodes_of_links(kind)
@@ -34,14 +31,11 @@ def words_of_link(kind: LinkKind, gb_s: float) -> dict[str, object]:
 
 def nodes_of_links(kind: LinkKind) -> list[str]:
     """The nodes all of whose links to other nodes are slow, two at least."""
-    links: dict[str, list[Link]] = defaultdict(list)
-    for link in kind.links:
-        for node in set(link.nodes):
-            links[node].append(link)
-    slow = {id(link) for link in kind.slow}
+    links = grouped((node, link) for link in kind.links for node in set(link.nodes))
+    slow = set(kind.slow)
     nodes = []
     for node, own in sorted(links.items()):
-        are_slow = all(id(link) in slow and len(set(link.nodes)) > 1 for link in own)
+        are_slow = all(link in slow and len(set(link.nodes)) > 1 for link in own)
         if are_slow and len(own) > 1:
             nodes.append(node)
     return nodes if len(nodes) < len(links) else []

@@ -5,15 +5,10 @@ step, there is nothing to learn. The speed counts all the same: it depends on th
 kernels.
 """
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 from ...metric_line import LARGEST
+from ...numerics import Floats, np
 from ..model import Row
-from .finder import Found, finding, in_some_of
-
-if TYPE_CHECKING:
-    from ...numerics import Floats
+from .finder import Finds, Found, finding, in_some_of
 
 FEWEST = 30  # losses: fewer of them are noise
 ABOVE = 0.95  # of the pairs of an early and a late loss: the late one is higher
@@ -26,7 +21,7 @@ MATTERS = 0.1  # the least rise, as a share of the largest early loss
     "check its data and its learning rate",
     layer="loss",
 )
-def loss_not_falling(row: Row) -> Iterator[Found]:
+def loss_not_falling(row: Row) -> Finds:
     """Losses that rise beyond their noise, or that are the same number again and again."""
     found = []
     for process in row.counted:
@@ -40,10 +35,8 @@ def loss_not_falling(row: Row) -> Iterator[Found]:
         yield Found(tag, evidence, {"does": does, "where": in_some_of(found, row.counted)})
 
 
-def _not_falling(losses: "Floats") -> str:
+def _not_falling(losses: Floats) -> str:
     """What the losses do instead; empty if they fall, or are too few to know."""
-    from ...numerics import np
-
     if len(losses) < FEWEST:
         return ""
     if losses[0] and (losses == losses[0]).all():  # a loss of 0 has been learned

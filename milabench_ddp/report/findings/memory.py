@@ -1,11 +1,11 @@
 """Findings about the memory of ranks: how near to its limit, what that cost, who told it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ..memory import RankMemory, memories
 from ..model import Row
 from ..ranks.rank_summary import labels
-from .finder import Found, finding
+from .finder import Finds, Found, finding
 
 NEAR = 0.95  # of the memory of the device
 
@@ -13,11 +13,11 @@ NEAR = 0.95  # of the memory of the device
 @finding(
     "warning",
     "{place} came to {used:.1%} of the memory of its device "
-    "({in_use:.0f} of {total:.0f} MiB){others}",
+    "({in_use:.0f} of {total:.0f} MiB)[; so did {others}]",
     "use smaller batches, or --activation checkpoint",
     section="ranks",
 )
-def near_memory_limit(row: Row) -> Iterator[Found]:
+def near_memory_limit(row: Row) -> Finds:
     found = [rank for rank in memories(row) if rank.used >= NEAR]
     if found:
         worst = max(found, key=lambda rank: rank.used)
@@ -29,11 +29,11 @@ def near_memory_limit(row: Row) -> Iterator[Found]:
 @finding(
     "warning",
     "{place} ran out of memory {retries:.0f} times in the measured steps: each time it waited for "
-    "its device, gave back all memory that it kept, and asked anew{others}",
+    "its device, gave back all memory that it kept, and asked anew[; so did {others}]",
     "use smaller batches, or PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
     section="ranks",
 )
-def allocator_retries(row: Row) -> Iterator[Found]:
+def allocator_retries(row: Row) -> Finds:
     found = [rank for rank in memories(row) if rank.state("retries") > 0]
     if found:
         worst = max(found, key=lambda rank: rank.state("retries"))
@@ -42,11 +42,10 @@ def allocator_retries(row: Row) -> Iterator[Found]:
 
 
 def _others(found: Sequence[RankMemory], worst: RankMemory) -> str:
-    others = dict.fromkeys(rank.id for rank in found if rank.id != worst.id)
-    return f"; so did {labels(others)}" if others else ""
+    return labels({rank.id for rank in found} - {worst.id})
 
 
 @finding("note", "peak_memory is what the program reserved; the device was not sampled")
-def memory_not_sampled(row: Row) -> Iterator[Found]:
+def memory_not_sampled(row: Row) -> Finds:
     if row.reserved >= 0 and row.summary.peak_memory_source != "device":
         yield Found()

@@ -1,7 +1,7 @@
 """Findings about jobs and ranks of which something is missing: all, or some of their steps."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ...errors import shown_names
 from ...events import Status
@@ -9,7 +9,7 @@ from ...results.records import is_finite, mapping_or_empty
 from ..completeness import JobRanks, jobs_of
 from ..model import Row
 from ..ranks.rank_launch import LaunchKey
-from .finder import Found, finding
+from .finder import Finds, Found, finding
 
 
 # It hangs, or never began; the rate of its job is not that of the ranks that were planned.
@@ -19,7 +19,7 @@ from .finder import Found, finding
     "see what it printed, and whether its node and its device answer",
     layer="planning",
 )
-def silent_rank(row: Row) -> Iterator[Found]:
+def silent_rank(row: Row) -> Finds:
     """Ranks that told nothing, where others of their job did."""
     for job in jobs_of(row.processes):
         if job.silent:
@@ -28,11 +28,11 @@ def silent_rank(row: Row) -> Iterator[Found]:
 
 @finding(
     "error",
-    "only {jobs} of {planned} jobs{repeat} left a file",
+    "only {jobs} of {planned} jobs[ of {place}] left a file",
     "run it again",
     layer="planning",
 )
-def missing_job(row: Row) -> Iterator[Found]:
+def missing_job(row: Row) -> Finds:
     """Launches of which fewer jobs left a file than the plan has."""
     jobs: dict[LaunchKey, set[tuple[str, ...]]] = defaultdict(set)
     planned: dict[LaunchKey, int] = {}
@@ -46,7 +46,7 @@ def missing_job(row: Row) -> Iterator[Found]:
         _, repeat = launch
         if len(found) < planned[launch]:
             evidence = {"jobs": len(found), "planned": planned[launch]}
-            yield Found(repeat, evidence, {"repeat": f" of {repeat}" if repeat else ""})
+            yield Found(repeat, evidence)
 
 
 @finding(
@@ -55,7 +55,7 @@ def missing_job(row: Row) -> Iterator[Found]:
     "see what it printed last",
     section="steps",
 )
-def missing_steps(row: Row) -> Iterator[Found]:
+def missing_steps(row: Row) -> Finds:
     """Ranks that told no steps, or fewer than others of their job."""
     for job in jobs_of(row.processes):
         if not job.is_whole:

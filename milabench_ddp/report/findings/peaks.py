@@ -2,22 +2,22 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator
 
 from ...table import Measured
 from ..mfu import HARDWARE_RATIO
 from ..model import Row
 from ..told import TFLOPS, told_by
-from .finder import Found, Measurements, finding, in_some_of
+from .finder import Finds, Found, Measurements, finding, in_some_of
 
 
 # One of two speeds is wrong, and nothing here tells which.
 @finding(
     "error",
-    "no MFU: it claims {claimed} TFLOP/s on a device{and_peak}",
+    "no MFU: it claims {claimed} TFLOP/s on a device[, and {peak} reached only {measured} TFLOP/s "
+    "in {precision}: one of the two is wrong]",
     "check the FLOP of its model, and its precision",
 )
-def above_peak(row: Row) -> Iterator[Found]:
+def above_peak(row: Row) -> Finds:
     """A program that claims more than the measured peak, or not even a positive number."""
     reached, peak = row.used.impossible, row.used.peak
     if peak is None or math.isnan(reached):
@@ -25,14 +25,10 @@ def above_peak(row: Row) -> Iterator[Found]:
     claimed, measured = f"{reached:.4g}", f"{peak.tflop_s:.4g}"
     if claimed == measured:
         claimed, measured = f"{reached:.8g}", f"{peak.tflop_s:.8g}"
-    and_peak = ""
-    if reached > 0:
-        and_peak = (
-            f", and {peak.benchmark} reached only {measured} TFLOP/s in {peak.precision}: one of "
-            f"the two is wrong"
-        )
+    words = {"claimed": claimed, "precision": peak.precision, "measured": measured}
+    words["peak"] = peak.benchmark if reached > 0 else ""
     evidence = {TFLOPS: reached, "tflop_s": peak.tflop_s}
-    yield Found("", evidence, {"claimed": claimed, "and_peak": and_peak})
+    yield Found("", evidence, words)
 
 
 @finding(
@@ -41,7 +37,7 @@ def above_peak(row: Row) -> Iterator[Found]:
     "that {peak.benchmark} reached in {peak.precision}: one of the two is wrong",
     "check its ratio of hardware FLOP to those of the model",
 )
-def hardware_above_peak(row: Row) -> Iterator[Found]:
+def hardware_above_peak(row: Row) -> Finds:
     """A program that claims more than the measured peak with its recomputation."""
     reached, peak = row.used.with_recomputation, row.used.peak
     if peak is not None and reached > 1:
@@ -51,7 +47,7 @@ def hardware_above_peak(row: Row) -> Iterator[Found]:
 @finding(
     "warning", "{place}: its {name} is {value}: left out{where}", "let it tell a finite number"
 )
-def speed_not_finite(row: Row) -> Iterator[Found]:
+def speed_not_finite(row: Row) -> Finds:
     """TFLOP/s and step times that are infinite or NaN, and are left out."""
     for name in (TFLOPS, HARDWARE_RATIO, "step_ms"):
         told = {process.record.tag: process.record.not_finite.get(name) for process in row.counted}
@@ -70,7 +66,7 @@ def speed_not_finite(row: Row) -> Iterator[Found]:
     "only {telling} of {processes} processes tell their TFLOP/s",
     "let each process tell the same",
 )
-def told_by_a_part(row: Row) -> Iterator[Found]:
+def told_by_a_part(row: Row) -> Finds:
     """TFLOP/s, or the type that the MFU needs, of a part of the processes alone."""
     measured = [process for process in row.counted if process.series is not None]
     telling = [process for process in measured if told_by([process], TFLOPS) is not None]
@@ -86,7 +82,7 @@ def told_by_a_part(row: Row) -> Iterator[Found]:
     "MFU in {peak.precision} is relative to the {speed} TFLOP/s that {peak.benchmark} measured",
     of_runs=True,
 )
-def measured_peak(measured: Measurements) -> Iterator[Found]:
+def measured_peak(measured: Measurements) -> Finds:
     peaks = {peak for row in measured.rows for peak in row.used.peaks}
     for peak in sorted(peaks, key=lambda peak: (peak.precision, peak.benchmark)):
         speed = Measured(peak.tflop_s, peak.error, with_error=True).text(".4g")
@@ -98,7 +94,7 @@ def measured_peak(measured: Measurements) -> Iterator[Found]:
     "widths are not multiples of 8, so kernels pad them or are slower: {widths}",
     "choose a model, or a number of ranks, whose shards are multiples of 8",
 )
-def misaligned_widths(row: Row) -> Iterator[Found]:
+def misaligned_widths(row: Row) -> Finds:
     """Widths of heads and shards that the kernels of matrix products and attention do not like."""
     if odd := row.reported("model").get("misaligned"):
         yield Found("", {"widths": odd})

@@ -1,22 +1,20 @@
 """Findings about the rates that programs wrote: those that do not count, or that have no mean."""
 
 import math
-from collections import defaultdict
-from collections.abc import Iterator
 
 from ...events import Status
 from ..model import Row
-from ..process import ProcessResult, series_by_launch, units_of
+from ..process import series_by_launch, units_of
 from ..ranks.stragglers import SURE
 from ..statistics.interval import interval, pooled_mean
-from .finder import Found, finding
+from .finder import Finds, Found, finding, grouped
 from .runs import APART
 
 APART_BY = 0.05  # launches of the same benchmark differ by 1 to 2 %
 
 
 @finding("warning", "its rates have several units, so they have no mean: {units}", APART)
-def several_units(row: Row) -> Iterator[Found]:
+def several_units(row: Row) -> Finds:
     units = units_of(row.counted)
     if len(units) > 1:
         yield Found("", {"values": units}, {"units": ", ".join(units)})
@@ -24,11 +22,11 @@ def several_units(row: Row) -> Iterator[Found]:
 
 @finding(
     "warning",
-    "the pooled runs are {apart:.1%} apart, more than {allowed}: {shown}",
+    "the pooled runs are {apart:.1%} apart, more than {allowed}: {shown}[ {unit}]",
     APART,
     section="rate",
 )
-def different_speeds(row: Row) -> Iterator[Found]:
+def different_speeds(row: Row) -> Finds:
     """Pooled runs whose speeds differ by more than launches do.
 
     How much those differ is known of runs with several launches alone: the steps within a launch
@@ -36,10 +34,8 @@ def different_speeds(row: Row) -> Iterator[Found]:
     """
     if math.isnan(row.perf):
         return
-    runs: dict[str, list[ProcessResult]] = defaultdict(list)
-    for process in row.counted:
-        runs[str(process.run.path)].append(process)
     speeds = []
+    runs = grouped((str(process.run.path), process) for process in row.counted)
     for folder, processes in runs.items():
         if launches := series_by_launch(processes):
             sure = interval(launches) if len(launches) > 1 else None
@@ -53,7 +49,7 @@ def different_speeds(row: Row) -> Iterator[Found]:
     shown = ", ".join(f"{speed:.5g} ({folder})" for speed, _, folder in (slow, fast))
     allowed = "chance" if slow[1] and fast[1] else f"the {APART_BY:.0%} that single launches may be"
     evidence = {"slowest": slow[0], "fastest": fast[0], "apart": apart / fast[0]}
-    yield Found("", evidence, {"allowed": allowed, "shown": f"{shown} {row.unit}".rstrip()})
+    yield Found("", evidence, {"allowed": allowed, "shown": shown, "unit": row.unit})
 
 
 @finding(
@@ -62,7 +58,7 @@ def different_speeds(row: Row) -> Iterator[Found]:
     "let it run for longer",
     layer="ensure_rate",
 )
-def nothing_measured(row: Row) -> Iterator[Found]:
+def nothing_measured(row: Row) -> Finds:
     """Processes that still run, but have no rate outside of warm-up; ended ones have failed."""
     for process in row.processes:
         if process.status is Status.RUNNING and process.series is None and process.record.reports:
@@ -76,7 +72,7 @@ def nothing_measured(row: Row) -> Iterator[Found]:
     "mend the lines that the program writes",
     section="rate",
 )
-def unusable_rates(row: Row) -> Iterator[Found]:
+def unusable_rates(row: Row) -> Finds:
     """Rates that are left out of all numbers, beside others that count."""
     for process in row.processes:
         told = process.record.told
@@ -92,7 +88,7 @@ def unusable_rates(row: Row) -> Iterator[Found]:
     "each line: if several ranks wrote them, perf is not the rate of all",
     'add "rank" to each line',
 )
-def unknown_writers(row: Row) -> Iterator[Found]:
+def unknown_writers(row: Row) -> Finds:
     for process in row.processes:
         if process.record.told.reopened:
             yield Found(process.record.tag)

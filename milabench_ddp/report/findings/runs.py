@@ -1,17 +1,15 @@
 """Findings about runs and their files: damaged ones, and runs that are pooled but differ."""
 
-from collections.abc import Iterator
-
 from ...results.records import mapping_or_empty
 from .. import compat
 from ..pooling import has_local_changes, mixed_facts
-from .finder import Found, Measurements, finding
+from .finder import Finds, Found, Measurements, finding
 
 APART = "report on each run alone"
 
 
 @finding("warning", "{defect}", of_runs=True)
-def damaged_file(measured: Measurements) -> Iterator[Found]:
+def damaged_file(measured: Measurements) -> Finds:
     for run in measured.runs:
         for defect in run.defects:
             evidence = {"line": defect.line, "count": defect.count}
@@ -19,7 +17,7 @@ def damaged_file(measured: Measurements) -> Iterator[Found]:
 
 
 @finding("note", "{count} runs are pooled: {folders}", of_runs=True)
-def pooled_runs(measured: Measurements) -> Iterator[Found]:
+def pooled_runs(measured: Measurements) -> Finds:
     folders = [str(run.path) for run in measured.runs]
     if len(folders) > 1:
         words = {"count": len(folders), "folders": ", ".join(folders)}
@@ -27,13 +25,13 @@ def pooled_runs(measured: Measurements) -> Iterator[Found]:
 
 
 @finding("warning", "runs that differ are pooled: {difference}", APART, of_runs=True)
-def pooled_differences(measured: Measurements) -> Iterator[Found]:
+def pooled_differences(measured: Measurements) -> Finds:
     for each in measured.differences:
         yield Found("", {"runs": each.runs}, {"difference": each})
 
 
 @finding("note", "the score compares runs that differ: {difference}", of_runs=True)
-def baseline_differences(measured: Measurements) -> Iterator[Found]:
+def baseline_differences(measured: Measurements) -> Finds:
     for each in measured.from_baseline:
         yield Found("", {"runs": each.runs}, {"difference": each})
 
@@ -44,7 +42,7 @@ def baseline_differences(measured: Measurements) -> Iterator[Found]:
     "repeat it as a new run",
     of_runs=True,
 )
-def mixed_run(measured: Measurements) -> Iterator[Found]:
+def mixed_run(measured: Measurements) -> Finds:
     """Runs whose results are from different software or hardware."""
     for run in measured.runs:
         for name, values in mixed_facts(run):
@@ -53,7 +51,7 @@ def mixed_run(measured: Measurements) -> Iterator[Found]:
 
 
 @finding("note", "{place}: the version of milabench is not known", layer="version", of_runs=True)
-def unknown_version(measured: Measurements) -> Iterator[Found]:
+def unknown_version(measured: Measurements) -> Finds:
     """Runs that recorded their software, and not the version of milabench."""
     for run in measured.runs:
         if run.state is not None and run.state.header.milabench:
@@ -70,7 +68,7 @@ def unknown_version(measured: Measurements) -> Iterator[Found]:
     "commit before a run",
     of_runs=True,
 )
-def local_changes(measured: Measurements) -> Iterator[Found]:
+def local_changes(measured: Measurements) -> Finds:
     """Pooled runs of which it is not known whether their code is equal."""
     folders = [str(run.path) for run in measured.runs if has_local_changes(run)]
     if len(folders) > 1:
@@ -83,7 +81,7 @@ def local_changes(measured: Measurements) -> Iterator[Found]:
     "read it without --compat",
     of_runs=True,
 )
-def left_out_by_milabench(measured: Measurements) -> Iterator[Found]:
+def left_out_by_milabench(measured: Measurements) -> Finds:
     for record in measured.records if measured.compat else ():
         if reason := compat.why_left_out(record):
             yield Found(str(record.path), words={"reason": reason})

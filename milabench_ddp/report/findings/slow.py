@@ -2,29 +2,35 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 
-from ...table import Measured
+from ...numerics import np
 from ..links import kinds_of
 from ..model import Row
 from ..once import once
 from ..process import series_of_devices
+from ..ranks.ledger import LaunchTimes
 from ..ranks.rank_launch import WHOLE, LaunchKey, blocks_of, undisturbed
 from ..ranks.rank_summary import RankId, labels, peers
 from ..ranks.stragglers import FEWEST_STEPS, Blocks, Straggler, all_stragglers, slower_places
 from ..statistics.values import mean, median
-from .finder import Found, finding
+from .finder import Finds, Found, finding, grouped
 from .links import nodes_of_links, words_of_link
-from .what_if import condition, faster
+from .what_if import condition, faster, launches_of, numbers_of
 
 OF_OTHERS = "the median of the others"
 OF_STAGE = "the median of the others with its stages"
-SLOW_DEVICE = "{place} is {slower:.1%} slower than {reference} ({rate:.5g} against {against})"
+SLOW_DEVICE = (
+    "{place} is {slower:.1%} slower than {reference} ({rate:.5g} against {median:.5g}[ {unit}])"
+)
 SLOW_RANK = (
-    "{place} is {slower:.1%} slower than {reference} in its own work{when}{of_node} "
-    "({local_ms:.5g} against {median:.5g} ms a step, mostly {part}): {waits} for it{others}{gain}"
+    "{place} is {slower:.1%} slower than {reference} in its own work{when}[, with {share}] "
+    "({local_ms:.5g} against {median:.5g} ms a step, mostly {part}): {waits} for it"
+    "[, and for {others}][; if {which} as fast, steps would be {gain} faster]"
+    "[, and without any straggler {of_all}]{condition}"
 )
 SLOW_LINKS = (
     "{place}: all its {links} links {where} are slow: {gb_s:.4g} GB/s ({ways}), "
@@ -38,7 +44,7 @@ SLOW_LINKS = (
     "look at its GPUs, its cooling, its cores and its network",
     section="ranks",
 )
-def slow_node(row: Row) -> Iterator[Found]:
+def slow_node(row: Row) -> Finds:
     """Nodes most of whose ranks, devices or links are slow, where those of the others are not."""
     yield from _slow_devices(row, of_nodes=True)
     yield from _slow_ranks(row, of_nodes=True)
@@ -57,7 +63,7 @@ def slow_node(row: Row) -> Iterator[Found]:
     section="ranks",
     is_traced=True,
 )
-def slow_device(row: Row) -> Iterator[Found]:
+def slow_device(row: Row) -> Finds:
     """The slowest of several devices, if it is slower than the others by more than chance."""
     return _slow_devices(row, of_nodes=False)
 
@@ -69,12 +75,12 @@ def slow_device(row: Row) -> Iterator[Found]:
     section="own",
     is_traced=True,
 )
-def slow_rank(row: Row) -> Iterator[Found]:
+def slow_rank(row: Row) -> Finds:
     """The ranks that the others of their job wait for: one finding for each part that is slow."""
     return _slow_ranks(row, of_nodes=False)
 
 
-def _slow_devices(row: Row, *, of_nodes: bool) -> Iterator[Found]:
+def _slow_devices(row: Row, *, of_nodes: bool) -> Finds:
     series = series_of_devices(row.counted)
     if len(series) < 2 or math.isnan(row.perf):
         return
@@ -97,14 +103,12 @@ def _slow_devices(row: Row, *, of_nodes: bool) -> Iterator[Found]:
 
 def _slower(row: Row, place: str, rate: float, typical: float, reference: str) -> Found:
     evidence = {"rate": rate, "median": typical, "slower": 1 - rate / typical}
-    words = {"reference": reference, "against": f"{typical:.5g} {row.unit}".rstrip()}
+    words = {"reference": reference, "unit": row.unit}
     return Found(place, evidence, words, sentence=SLOW_DEVICE)
 
 
 @once
 def _slower_devices(row: Row) -> Set[RankId]:
-    from ...numerics import np
-
     found: dict[RankId, dict[LaunchKey, dict[str, list[float]]]] = defaultdict(dict)
     for process in row.counted:
         if process.series is None or len(process.series.rates) < FEWEST_STEPS:
@@ -117,7 +121,7 @@ def _slower_devices(row: Row) -> Set[RankId]:
     return slower_places(blocks)
 
 
-def _slow_ranks(row: Row, *, of_nodes: bool) -> Iterator[Found]:
+def _slow_ranks(row: Row, *, of_nodes: bool) -> Finds:
     """The slow ranks of each slow node, or those of no such node; of pipelines, by their stages."""
     if any(process.record.device is not None for process in row.processes):
         return
@@ -129,48 +133,38 @@ def _slow_ranks(row: Row, *, of_nodes: bool) -> Iterator[Found]:
             continue
         first, ids = slow[0], [each.rank.id for each in slow]
         reference = _reference_of(compared, ids[0], OF_STAGE if first.rank.stages else OF_OTHERS)
+        is_median = reference in (OF_OTHERS, OF_STAGE)
         local_ms = median(each.rank.local_ms for each in slow) if node else first.rank.local_ms
-        evidence: dict[str, object] = {
+        evidence = {
             "local_ms": local_ms,
             "median": first.typical,
             "slower": local_ms / first.typical - 1,
             "part": first.part,
             "ranks": {each.rank.id.label: each.slower for each in slow},
         }
-        is_median = reference in (OF_OTHERS, OF_STAGE)
-        share = f", with {len(slow)} of its {_count_of(compared, node)} ranks" if node else ""
-        others = f", and for {labels(ids[1:])}" if len(ids) > 1 and not node else ""
         words = {
             "reference": reference,
             "when": first.when,
-            "of_node": share,
             "waits": "they wait" if is_median else f"{reference} waits",
-            "others": others,
-            "gain": "",
+            "condition": "",
         }
+        if node:
+            words["share"] = f"{len(slow)} of its {_count_of(compared, node)} ranks"
+        else:
+            words["others"] = labels(ids[1:])
+        launches = launches_of(row)
         if first.when:  # what it costs depends on how the run goes on
             evidence["when"] = first.when[1:]
-        else:
-            gain = _gain_without(row, set(ids), evidence, "faster")
-            if gain is not None:
-                which = "they were as fast" if len(ids) > 1 else "it were as fast"
-                words["gain"] += f"; if {which}, steps would be {gain.text('.1%')} faster"
+        elif launches:
+            gain = faster(launches, partial(LaunchTimes.steps, slow=ids))
+            evidence |= numbers_of(gain)
+            words["which"] = "they were" if len(ids) > 1 else "it were"
+            words |= {"gain": gain.text(".1%"), "condition": condition(launches)}
             if len(always) > 1:
-                gain = _gain_without(row, everyone, evidence, "faster_without_any")
-                if gain is not None:
-                    words["gain"] += f", and without any straggler {gain.text('.1%')}"
-            words["gain"] += condition(row) if "faster" in evidence else ""
+                gain = faster(launches, partial(LaunchTimes.steps, slow=everyone))
+                evidence |= numbers_of(gain, "faster_without_any")
+                words["of_all"] = gain.text(".1%")
         yield Found(node or ids[0].label, evidence, words)
-
-
-def _gain_without(
-    row: Row, slow: Set[RankId], evidence: dict[str, object], key: str
-) -> Measured | None:
-    """By how much steps would be faster if these ranks were not slow; it is evidence, too."""
-    gain = faster(row, lambda times: times.steps(slow))
-    if gain is not None:
-        evidence |= {key: float(gain), f"{key}_error": gain.error}
-    return gain
 
 
 @once
@@ -187,8 +181,8 @@ def _slow_groups(row: Row) -> list[tuple[str, list[Straggler], list[RankId]]]:
             slow = list(together)
             nodes = _nodes_of([each.rank.id for each in slow], compared)
             for each in slow:
-                node = each.rank.id.node if each.rank.id.node in nodes else ""
-                groups[when, node, "" if node else each.part].append(each)
+                node = each.rank.id.node
+                groups[(when, node, "") if node in nodes else (when, "", each.part)].append(each)
         found += [(node, slow, compared) for (_, node, _), slow in groups.items()]
     return found
 
@@ -196,12 +190,8 @@ def _slow_groups(row: Row) -> list[tuple[str, list[Straggler], list[RankId]]]:
 def _nodes_of(slow: Iterable[RankId], all_ids: Iterable[RankId]) -> dict[str, list[RankId]]:
     """The slow ones of each node that is slow: of it most are, two at least."""
     sizes = Counter(id.node for id in all_ids)
-    found: dict[str, list[RankId]] = defaultdict(list)
-    for id in slow:
-        found[id.node].append(id)
-    if len(sizes) < 2:
-        return {}
-    return {node: ids for node, ids in found.items() if len(ids) > 1 and len(ids) > sizes[node] / 2}
+    found = grouped((id.node, id) for id in slow) if len(sizes) > 1 else {}
+    return {node: ids for node, ids in found.items() if len(ids) > max(1, sizes[node] / 2)}
 
 
 def _count_of(ids: Iterable[RankId], node: str) -> int:

@@ -1,21 +1,20 @@
 """Findings about the observations of a benchmark: which count, and whether they are steady."""
 
 import math
-from collections.abc import Iterator
 
 from ...errors import shown_names
 from ...table import given_percent_text, percent_text
 from ..model import Row
 from ..statistics.interval import FEWEST, ROUNDING
 from ..statistics.values import deviation
-from .finder import Found, Measurements, finding, in_some_of
+from .finder import Finds, Found, Measurements, finding, in_some_of
 
 UNMEASURED = 0.02  # of the time of a process
 UNSTABLE = 0.1  # the standard deviation of the observations, of their mean
 
 
 @finding("warning", "{place}: {problem}{where}", "let it warm up for longer", section="rate")
-def no_steady_state(row: Row) -> Iterator[Found]:
+def no_steady_state(row: Row) -> Finds:
     """Rates that still rise or fall at the end."""
     # what failed may have become slow because of that
     unsteady = [each for each in row.counted if each.steady.problem and not each.failed]
@@ -36,7 +35,7 @@ def no_steady_state(row: Row) -> Iterator[Found]:
     "let it run for longer, or repeat it",
     section="rate",
 )
-def bimodal(row: Row) -> Iterator[Found]:
+def bimodal(row: Row) -> Finds:
     """Rates at two levels, each seen too few times to know how much of the time it takes.
 
     Of several launches, the interval over them tells how unsure that makes the mean.
@@ -56,7 +55,7 @@ def bimodal(row: Row) -> Iterator[Found]:
     "its rate {known} alone, and --until asked for ±{asked}{problem}",
     "give it more launches (--repeat), or longer ones",
 )
-def until_not_reached(row: Row) -> Iterator[Found]:
+def until_not_reached(row: Row) -> Finds:
     """An interval that is wider than ``run --until`` asked, after all launches that it may have."""
     runs = {process.run.path: process.run for process in row.processes}
     states = [run.state.benchmarks.get(row.name) for run in runs.values() if run.state]
@@ -79,7 +78,7 @@ def until_not_reached(row: Row) -> Iterator[Found]:
     "see what else runs there, and how long each step is",
     section="rate",
 )
-def unstable(row: Row) -> Iterator[Found]:
+def unstable(row: Row) -> Finds:
     """Observations that differ by a tenth and more from one to the next, where there are many."""
     found = []
     for process in row.counted:
@@ -100,7 +99,7 @@ def unstable(row: Row) -> Iterator[Found]:
     "measure it in the rate if it is part of the training",
     section="rate",
 )
-def time_between_observations(row: Row) -> Iterator[Found]:
+def time_between_observations(row: Row) -> Finds:
     """Time that no rate measures, such as that of a validation."""
     found = []
     for process in row.processes:
@@ -115,15 +114,15 @@ def time_between_observations(row: Row) -> Iterator[Found]:
 
 @finding(
     "note",
-    "{left_out} of {observations} observations{of} left out: before steady state",
+    "{left_out} of {observations} observations[ of {several} processes] left out: before steady "
+    "state",
     section="rate",
 )
-def start_up_left_out(row: Row) -> Iterator[Found]:
+def start_up_left_out(row: Row) -> Finds:
     if left_out := row.summary.warmup_detected:
-        count = len(row.counted)
-        of = f" of {count} processes" if count > 1 else ""
+        several = len(row.counted) if len(row.counted) > 1 else None
         total = left_out + row.summary.observations
-        yield Found("", {"left_out": left_out, "observations": total}, {"of": of})
+        yield Found("", {"left_out": left_out, "observations": total}, {"several": several})
 
 
 @finding(
@@ -132,7 +131,7 @@ def start_up_left_out(row: Row) -> Iterator[Found]:
     "let them run for longer, or repeat",
     of_runs=True,
 )
-def few_observations(measured: Measurements) -> Iterator[Found]:
+def few_observations(measured: Measurements) -> Finds:
     """Benchmarks of one launch that measured too little for an interval, all in one sentence."""
     found = {}
     for row in measured.rows:

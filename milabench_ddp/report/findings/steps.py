@@ -1,9 +1,9 @@
 """Findings about the steps of ranks: exposed communication, pauses that recur, pipelines."""
 
 import math
-from collections.abc import Iterator
 from statistics import median
 
+from ...numerics import np
 from ..model import Row
 from ..ranks.jitter import jitters
 from ..ranks.ledger import LaunchTimes
@@ -12,8 +12,8 @@ from ..ranks.rank_launch import steady_launch
 from ..ranks.rank_summary import labels, peers, rank_id
 from ..ranks.stragglers import can_be_judged, fewest_steps
 from ..statistics.values import mean
-from .finder import Found, finding
-from .what_if import condition, faster, launches_of
+from .finder import Finds, Found, finding
+from .what_if import condition, faster, launches_of, numbers_of
 
 # By how much steps would be faster without it, at the lower end of the interval. In published runs
 # 1 to 8 % of a step are exposed; waits for data and for the host are told from a tenth on, too.
@@ -29,24 +29,26 @@ LEAST_UNEVEN = 0.05  # of a step
 @finding(
     "warning",
     "exposed communication is {share:.0%} of a step ({exposed_ms:.4g} of {step:.4g} ms): "
-    "{of_communication:.0%} communication, {of_waiting:.0%} waits for slower ranks{hidden}; "
+    "{of_communication:.0%} communication, {of_waiting:.0%} waits for slower ranks[; the backward "
+    "pass hides {hidden:.4g} ms more]; "
     "if all communication were hidden, steps would be {gain} faster{condition}",
     "give a step more work (larger batches, --accumulate), or try larger buckets"
     " (--bucket-cap-mb) or a faster network",
     section="ledger",
     is_traced=True,
 )
-def exposed_communication(row: Row) -> Iterator[Found]:
+def exposed_communication(row: Row) -> Finds:
     """A benchmark that would be more than a tenth faster if all of its communication were hidden.
 
     That gain does not heed the waits for slower ranks, which are exposed, too: they would stay.
     Pipelines have bubbles instead.
     """
     launches = launches_of(row)
-    if any(times.pipelines.size > 1 or times.exposed.shape[1] < FEWEST_STEPS for times in launches):
+    fewest = min((times.exposed.shape[1] for times in launches), default=0)
+    if fewest < FEWEST_STEPS or any(times.pipelines.size > 1 for times in launches):
         return
-    gain = faster(row, LaunchTimes.hidden_steps)
-    if gain is None or not float(gain) - gain.error > MOST_EXPOSED:
+    gain = faster(launches, LaunchTimes.hidden_steps)
+    if not float(gain) - gain.error > MOST_EXPOSED:
         return
     communication = mean(float(times.communication.mean()) for times in launches)
     exposed = mean(float(times.exposed.mean()) for times in launches)
@@ -59,28 +61,28 @@ def exposed_communication(row: Row) -> Iterator[Found]:
         "hidden_ms": hidden,
         "communication_ms": communication,
         "waiting_ms": waiting,
-        "faster": float(gain),
-        "faster_error": gain.error,
+        **numbers_of(gain),
     }
     words = {
         "step": step,
         "of_communication": communication / step,
         "of_waiting": waiting / step,
-        "hidden": f"; the backward pass hides {hidden:.4g} ms more" if hidden >= 0 else "",
+        "hidden": hidden if hidden >= 0 else None,
         "gain": gain.text(".1%"),
-        "condition": condition(row),
+        "condition": condition(launches),
     }
     yield Found("", evidence, words)
 
 
 @finding(
     "warning",
-    "{how_often} a step takes {ms:.3g} ms longer{where}{who}: {share:.1%} of the time",
+    "{how_often} a step takes {ms:.3g} ms longer[ (in {where})][, on {who}]: {share:.1%} of the "
+    "time",
     "see what comes at such distances: checkpoints, logs, timers of the host",
     section="steps",
     is_traced=True,
 )
-def jitter(row: Row) -> Iterator[Found]:
+def jitter(row: Row) -> Finds:
     """Steps that take longer at equal distances, such as every 50th."""
     launches = []
     for process in row.counted:
@@ -94,10 +96,9 @@ def jitter(row: Row) -> Iterator[Found]:
         how_often = f"every {found.steps:.0f}{spread} steps ({found.seconds:.3g} s)"
         if found.by_time:
             how_often = f"every {found.seconds:.3g} s (about {found.steps:.0f} steps)"
-        who = f", on {labels(found.ids)}" if found.ids else ""
+        who = labels(found.ids)
         if len(found.ids) > 1:
             who += ", at the same steps" if found.together else ", each at its own step"
-        where = f" (in {' and '.join(found.parts)})" if found.parts else ""
         evidence = {
             "steps": found.steps,
             "spread": found.spread,
@@ -108,16 +109,17 @@ def jitter(row: Row) -> Iterator[Found]:
             "share": found.share,
             "pauses": found.count,
         }
-        words = {"how_often": how_often, "where": where, "who": who}
+        words = {"how_often": how_often, "where": " and ".join(found.parts), "who": who}
         yield Found(labels(found.ids), evidence, words)
 
 
 @finding(
     "warning",
-    "Python's garbage collector takes {most}{share:.1%} of the time of {place}{how_long}",
+    "Python's garbage collector takes {most}{share:.1%} of the time of {place}[: a full "
+    "collection takes {full:.3g} ms, and {frozen_ms:.2g} ms after gc.freeze]",
     "keep less of what a step makes, or call gc.freeze() once that has been made which stays",
 )
-def garbage_collection(row: Row) -> Iterator[Found]:
+def garbage_collection(row: Row) -> Finds:
     """Collections that take a share of the steps, because these keep much of what they make."""
     shares, full_ms, frozen_ms = {}, [], []
     for process in row.counted:
@@ -130,11 +132,8 @@ def garbage_collection(row: Row) -> Iterator[Found]:
     if not shares:
         return
     full, after = median(full_ms), median(frozen_ms)
-    how_long = ""
-    if full:  # else it is not known
-        how_long = f": a full collection takes {full:.3g} ms, and {after:.2g} ms after gc.freeze"
     evidence = {"share": max(shares.values()), "full_ms": full, "frozen_ms": after}
-    words = {"most": "up to " if len(shares) > 1 else "", "how_long": how_long}
+    words = {"most": "up to " if len(shares) > 1 else "", "full": full or None}
     yield Found(labels(shares), evidence, words)
 
 
@@ -146,26 +145,25 @@ def garbage_collection(row: Row) -> Iterator[Found]:
     section="ledger",
     is_traced=True,
 )
-def uneven_stages(row: Row) -> Iterator[Found]:
+def uneven_stages(row: Row) -> Finds:
     """The bottleneck of pipelines: the rank of each that has more to do than the others."""
-    from ...numerics import np
-
-    gain = faster(row, LaunchTimes.even_steps)
-    if gain is None or not float(gain) - gain.error > LEAST_UNEVEN:
-        return
     launches = launches_of(row)
+    if not launches:
+        return
+    gain = faster(launches, LaunchTimes.even_steps)
+    if not float(gain) - gain.error > LEAST_UNEVEN:
+        return
     levels = np.mean([times.own_by_place() for times in launches], axis=0)
     place = int(levels.argmax())
     stages = launches[0].pipelines.stages[place]
     label = stages_text(stages)
     name = f"stage {label}" if len(stages) == 1 else f"the rank with stages {label}"
     evidence = {"own_ms": float(levels[place]), "mean_ms": float(levels.mean())}
-    evidence |= {"faster": float(gain), "faster_error": gain.error}
-    yield Found(name, evidence, {"gain": gain.text(".1%")})
+    yield Found(name, evidence | numbers_of(gain), {"gain": gain.text(".1%")})
 
 
 @finding("note", "its ranks are not compared: {why}")
-def not_compared(row: Row) -> Iterator[Found]:
+def not_compared(row: Row) -> Finds:
     """Why none of several ranks could be named as slow, in modes where it cannot be known."""
     why = row.reported("model").get("waits_unknown")
     groups = peers(row.ranks)

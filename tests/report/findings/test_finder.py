@@ -1,5 +1,6 @@
 """How a finding is declared, and filled in from what its function yields."""
 
+import math
 from collections.abc import Iterator
 
 from milabench_ddp.report.finding import Finding, Severity
@@ -33,3 +34,18 @@ def test_what_is_found_may_have_words_and_advice_of_its_own() -> None:
     assert (found.sentence, found.advice, found.benchmark) == ("b: here!", "mend it", "b")
     assert (error.name, error.severity) == ("broken", Severity.ERROR)
     assert "the search for `broken` failed" in error.sentence
+
+
+def test_a_part_in_brackets_is_said_if_all_of_it_is_known() -> None:
+    @finding("note", "it is{what}[ on {place}][ at {clock:.0f} of {most} MHz][, {text}]")
+    def state(words: dict[str, object]) -> Iterator[Found]:
+        yield Found(str(words.pop("place", "")), {"clock": words.pop("clock")}, words)
+
+    def said(clock: float, **words: object) -> str:
+        (made,) = state.findings({"what": "", "clock": clock, **words})
+        return made.sentence
+
+    assert said(0.0, most=2) == "it is at 0 of 2 MHz"
+    assert said(1.0, most=None, place="n1") == "it is on n1"
+    assert said(math.nan, most=2, text="[{place}]") == "it is, [{place}]"
+    assert said(1.0, text="") == "it is"

@@ -15,8 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
-
-    from .options import Options
+    from typing import Any
 
 _USAGE = "usage: milabench [-h] [--version] COMMAND ..."
 _DESCRIPTION = "How fast do your GPUs really train?"
@@ -43,37 +42,66 @@ exit codes:
   2    wrong usage, no run there, or runs that cannot be pooled
   130  this command was interrupted
 """
+
 _EXIT_CODES = {
     **dict.fromkeys(("run", "watch", "report"), _OF_RUNS),
     **dict.fromkeys(("compare", "history"), _OF_CHANGES),
 }
 
+# The record of the options of each command, and what it does.
 COMMANDS = {
-    "run": "run a suite and report on it",
-    "dry": "print the bash that `run` would execute",
-    "resolve": "print the resolved configuration",
-    "list": "list the benchmarks that would run, and why the others would not",
-    "prepare": "make the data that benchmarks read, unless it exists",
-    "install": "make the virtual environments that benchmarks need",
-    "watch": "follow a run that has not ended, and report when it ends",
-    "cancel": "cancel the jobs of a run",
-    "report": "report on the measurements in run folders",
-    "serve": "show the reports of runs in the browser, and follow those that go on",
-    "export": "write the measurements in run folders as tables, for other programs",
-    "compare": "say what is slower, faster or the same in other runs",
-    "history": "tell what got slower over many runs: benchmarks and single GPUs",
+    "run": ("suite.RunOptions", "run a suite and report on it"),
+    "dry": ("suite.LaunchOptions", "print the bash that `run` would execute"),
+    "resolve": ("suite.ResolveOptions", "print the resolved configuration"),
+    "list": (
+        "suite.SuiteOptions",
+        "list the benchmarks that would run, and why the others would not",
+    ),
+    "prepare": ("suite.SuiteOptions", "make the data that benchmarks read, unless it exists"),
+    "install": ("suite.InstallOptions", "make the virtual environments that benchmarks need"),
+    "watch": (
+        "reading.RunFolderOptions",
+        "follow a run that has not ended, and report when it ends",
+    ),
+    "cancel": ("reading.RunFolderOptions", "cancel the jobs of a run"),
+    "report": ("reading.ReportOptions", "report on the measurements in run folders"),
+    "serve": (
+        "reading.ServeOptions",
+        "show the reports of runs in the browser, and follow those that go on",
+    ),
+    "export": (
+        "reading.ExportOptions",
+        "write the measurements in run folders as tables, for other programs",
+    ),
+    "compare": (
+        "reading.CompareOptions",
+        "say what is slower, faster or the same in other runs",
+    ),
+    "history": (
+        "reading.HistoryOptions",
+        "tell what got slower over many runs: benchmarks and single GPUs",
+    ),
 }
 
 
 def help_text() -> str:
     """What ``milabench --help`` prints, as argparse would lay it out."""
     width = max(map(len, COMMANDS)) + 3
-    commands = "".join(f"    {name:{width}}{help}\n" for name, help in COMMANDS.items())
+    commands = "".join(f"    {name:{width}}{help}\n" for name, (_, help) in COMMANDS.items())
     return (
         f"{_USAGE}\n\n{_DESCRIPTION}\n\npositional arguments:\n  COMMAND\n{commands}\n"
         "options:\n  -h, --help  show this help message and exit\n"
         f"  --version   show program's version number and exit\n\n{_EPILOG}"
     )
+
+
+def record(verb: str) -> "type[Any]":
+    """The class of the options of a command."""
+    from importlib import import_module
+
+    module, name = COMMANDS[verb][0].split(".")
+    found: type[Any] = getattr(import_module(f".options.{module}", __package__), name)
+    return found
 
 
 def build_parser(verb: str = "") -> "argparse.ArgumentParser":
@@ -92,7 +120,7 @@ def build_parser(verb: str = "") -> "argparse.ArgumentParser":
         # The record has the defaults, so an option that is not given stays out of the namespace.
         command = verbs.add_parser(
             name,
-            help=COMMANDS[name],
+            help=COMMANDS[name][1],
             epilog=_EXIT_CODES.get(name),
             formatter_class=argparse.RawDescriptionHelpFormatter,
             argument_default=argparse.SUPPRESS,
@@ -105,7 +133,6 @@ def build_parser(verb: str = "") -> "argparse.ArgumentParser":
 def _add_options(parser: "argparse.ArgumentParser", verb: str) -> None:
     from dataclasses import fields
 
-    from .options import record
     from .options.option import argument_name
 
     for option in fields(record(verb)):
@@ -135,7 +162,7 @@ def _add_settings(group: "argparse._ArgumentGroup") -> None:
             )
 
 
-def parse(argv: "Sequence[str]") -> tuple[str, "Options"]:
+def parse(argv: "Sequence[str]") -> tuple[str, "Any"]:
     """The command that the user asked for, and its options.
 
     Raises:
@@ -143,8 +170,6 @@ def parse(argv: "Sequence[str]") -> tuple[str, "Options"]:
         SystemExit: for ``--help``, for ``--version``, and for wrong usage.
     """
     given = vars(build_parser(argv[0] if argv else "").parse_args(argv))
-    from .options import record
-
     verb = given.pop("verb")
     for name, value in given.items():
         if isinstance(value, list):

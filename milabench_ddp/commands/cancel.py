@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..dispatch.follow_jobs import settle
 from ..dispatch.schedulers import scheduler_of
 from ..errors import DispatchError, RunDirError
-from ..options.report import RunFolderOptions
+from ..options.reading import RunFolderOptions
 from ..results.read_run import existing
 from ..results.read_state import read_header, require_state
 from ..results.run_dir import RunDir

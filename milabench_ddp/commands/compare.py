@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from ..errors import SelectionError
-from ..options.compare import CompareOptions
+from ..options.reading import CompareOptions
 from ..report.comparison.compare import comparison_of
 from ..report.comparison.faces import FACES, comparison_text
 from ..report.comparison.sides import Side

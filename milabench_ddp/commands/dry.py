@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ..config.load import load
 from ..config.runner_profile import RunnerProfile
-from ..options.launch import LaunchOptions
+from ..options.suite import LaunchOptions
 from ..plan.bash import parts
 from ..plan.launch import Launch
 from ..plan.order import in_order

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import RunDirError, SelectionError, one_of
-from ..options.export import ExportOptions
+from ..options.reading import ExportOptions
 from ..report.export import FILE_KINDS, TABLES, write_tables
 
 ONE = "benchmarks"

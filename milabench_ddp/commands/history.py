@@ -3,7 +3,7 @@
 import sys
 
 from ..errors import SelectionError
-from ..options.history import HistoryOptions
+from ..options.reading import HistoryOptions
 from ..report.history.history import history_of
 from ..report.history.history_faces import FACES, history_text
 from ..results.run_folders import run_folders

@@ -5,7 +5,7 @@ import time
 from functools import partial
 
 from ..errors import PrepareError
-from ..options.install import InstallOptions
+from ..options.suite import InstallOptions
 from ..prepare.environment import find_uv, install_groups, make_environment
 from . import setup
 

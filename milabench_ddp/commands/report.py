@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ..errors import MilabenchError, SelectionError
-from ..options.report import ReportOptions
+from ..options.reading import ReportOptions
 from ..report.assemble import report_of
 from ..report.broken_rows import in_spite_of_broken
 from ..report.formats import FORMATS, Format, text_format

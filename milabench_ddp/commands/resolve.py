@@ -21,7 +21,7 @@ from ..config.tree import (
     to_plain,
 )
 from ..hidden import SECRETS
-from ..options.resolve import ResolveOptions
+from ..options.suite import ResolveOptions
 from ..visible import in_line
 from . import setup
 

@@ -26,8 +26,7 @@ from ..hidden import SECRETS
 from ..interrupts import EndedBySignal
 from ..machine.devices import Cluster, Node
 from ..machine.provenance import collect
-from ..options.compare import CompareOptions
-from ..options.run import RunOptions, fixed_options
+from ..options.suite import RunOptions, fixed_options
 from ..plan.order import new_seed
 from ..plan.planner import plan_launches
 from ..results.former import former_runs
@@ -61,6 +60,7 @@ def _run(contexts: Sequence[RunContext], options: RunOptions) -> int:
     ended = zip(contexts, outcomes, strict=True)
     code = max([_report(context, outcome, options) for context, outcome in ended])
     if len(contexts) > 1 and code != final_report.CANCELLED:
+        from ..options.reading import CompareOptions
         from . import compare  # few runs are compared
 
         before, after = (str(context.run.path) for context in contexts)

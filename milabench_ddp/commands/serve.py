@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ..errors import RunDirError, SelectionError
-from ..options.serve import ServeOptions
+from ..options.reading import ServeOptions
 from ..report.assemble import report_of
 from ..report.page.page import report_html
 from ..report.server.runs import Runs

@@ -26,7 +26,7 @@ from ..errors import MachineError, SelectionError
 from ..hazards import hazards_in
 from ..hidden import SECRETS
 from ..machine.devices import Cluster
-from ..options.suite import RunnerOptions, SuiteOptions
+from ..options.suite import LaunchOptions, SuiteOptions
 from ..plan.command_line import Site
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def read_system_of(options: SuiteOptions) -> "System | None":
     return read_system(Path(options.system))
 
 
-def resolve_runner(options: RunnerOptions, system: "System | None") -> RunnerProfile | None:
+def resolve_runner(options: LaunchOptions, system: "System | None") -> RunnerProfile | None:
     """The runner profile, with the settings of the command line; None for this host alone.
 
     Raises:
@@ -106,7 +106,7 @@ def is_scheduler(profile: RunnerProfile | None) -> bool:
     return runner_of(profile).is_scheduler
 
 
-def check_settings(options: RunnerOptions, profile: RunnerProfile | None) -> None:
+def check_settings(options: LaunchOptions, profile: RunnerProfile | None) -> None:
     """Raise SelectionError for a setting that needs a scheduler, if the runner has none."""
     if options.settings and not is_scheduler(profile):
         flag = SETTINGS[next(iter(options.settings))].flag
@@ -215,7 +215,7 @@ def resolve_request(options: SuiteOptions) -> tuple[SuiteRequest, MachineFacts]:
     return request(options, system), machine_facts(cluster, system, base_folder(options))
 
 
-def site(options: RunnerOptions, profile: RunnerProfile | None = None) -> Site:
+def site(options: LaunchOptions, profile: RunnerProfile | None = None) -> Site:
     """The interpreters, this one and any of ``<base>/venv/<install group>``, and the voir shim."""
     launcher = profile.launcher if profile else "torchrun"
     pythons = sorted((base_folder(options) / "venv").glob("*/bin/python"))

@@ -8,7 +8,7 @@ from ..dispatch.run_context import RunPlan
 from ..display import show_progress
 from ..errors import RunDirError
 from ..events import Outcome
-from ..options.report import RunFolderOptions
+from ..options.reading import RunFolderOptions
 from ..results.read_run import existing
 from ..results.read_state import read_header
 from . import final_report

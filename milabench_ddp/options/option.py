@@ -1,4 +1,4 @@
-"""An option of a command, as a field that declares default, parser, help and flag once."""
+"""Declares an option of the command line once: its default, its type, its help."""
 
 from argparse import ArgumentTypeError
 from dataclasses import Field, field
@@ -10,36 +10,25 @@ from ..errors import shortened
 T = TypeVar("T")
 
 LEAST_INTERVAL = 0.01  # seconds: faster samples fill the disk with the same values
+LARGEST_PORT = 65535
 
 
-def option(
-    default: T,
-    help: str,
-    *,
-    is_positional: bool = False,
-    is_fixed: bool = False,
-    **keywords: object,
-) -> T:
+def option(default: T, help: str, *, is_positional: bool = False, **keywords: object) -> T:
     """A field that the command line can set; its flag is its name.
 
     Args:
-        default: its value if the command line does not give one.
+        default: its value if the command line does not give one; with False it has no value.
         help: completes the sentence "this option is ...", or says what to do.
         is_positional: whether it is an argument without a flag.
-        is_fixed: whether it is fixed when a run is created, so that ``--resume`` refuses it.
         keywords: for ``ArgumentParser.add_argument``.
     """
-    if default not in (None, (), False, ""):
+    if default is False:
+        keywords["action"] = "store_true"
+    elif default not in (None, (), ""):
         shown = f"{default:g}" if isinstance(default, float) else default
         help += f" (default: {shown})"
-    made: T = field(
-        default=default,
-        metadata={
-            "is_positional": is_positional,
-            "is_fixed": is_fixed,
-            "argparse": {"help": help, **keywords},
-        },
-    )
+    metadata = {"is_positional": is_positional, "argparse": {"help": help, **keywords}}
+    made: T = field(default=default, metadata=metadata)
     return made
 
 
@@ -52,33 +41,41 @@ def positive(text: str, most: int = 10**6) -> int:
     """A whole number of at least 1, and of at most ``most``."""
     digits = text.lstrip("0")
     if not text.isdecimal() or not digits:
-        raise ArgumentTypeError(f"{shortened(text)!r} is not a whole number of at least 1")
+        raise _wrong(text, "is not a whole number of at least 1")
     if len(digits) > len(str(most)) or int(digits) > most:
-        raise ArgumentTypeError(f"{shortened(text)!r} is more than {most:,}")
+        raise _wrong(text, f"is more than {most:,}")
     return int(digits)
+
+
+def repeats(text: str) -> int:
+    return positive(text, most=10_000)
 
 
 def integer(text: str) -> int:
     """A whole number that fits into 64 bits, as those in JSON do."""
     try:
-        value = int(text) if len(text) <= len(str(-(2**63))) else None
+        value = int(text)
     except ValueError:
-        value = None
-    if value is None or not -(2**63) <= value < 2**63:
-        raise ArgumentTypeError(f"{shortened(text)!r} is not a whole number of 64 bits")
+        value = 2**63
+    if not -(2**63) <= value < 2**63:
+        raise _wrong(text, "is not a whole number of 64 bits")
     return value
+
+
+def port(text: str) -> int:
+    """The number of a port; 0 is one that is free."""
+    if not text.isdecimal() or int(text) > LARGEST_PORT:
+        raise _wrong(text, f"is not a port: a whole number up to {LARGEST_PORT}")
+    return int(text)
 
 
 def seconds(text: str) -> float:
     """A number of seconds, from 0 to ``SECONDS``."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
+    value = _number(text)
     if not 0 <= value < float("inf"):
-        raise ArgumentTypeError(f"{shortened(text)!r} is not a number of seconds")
+        raise _wrong(text, "is not a number of seconds")
     if value > SECONDS:
-        raise ArgumentTypeError(f"{shortened(text)!r} is more than {SECONDS:,} seconds")
+        raise _wrong(text, f"is more than {SECONDS:,} seconds")
     return value
 
 
@@ -86,19 +83,25 @@ def interval(text: str) -> float:
     """A number of seconds between two samples; 0 for none."""
     value = seconds(text)
     if 0 < value < LEAST_INTERVAL:
-        raise ArgumentTypeError(f"{shortened(text)!r} is less than {LEAST_INTERVAL:g} seconds")
+        raise _wrong(text, f"is less than {LEAST_INTERVAL:g} seconds")
     return value
 
 
 def percentage(text: str) -> float:
     """The fraction that ``1%`` states: more than 0 and less than 100 per cent."""
-    number, sign, rest = text.partition("%")
-    try:
-        value = float(number) / 100
-    except ValueError:
-        value = 0.0
-    if not sign or rest or not 0 < value < 1:
-        raise ArgumentTypeError(f"{shortened(text)!r} is not a percentage such as 1%")
+    value = _number(text.removesuffix("%")) / 100
+    if not text.endswith("%") or not 0 < value < 1:
+        raise _wrong(text, "is not a percentage such as 1%")
+    return value
+
+
+def share(text: str) -> float:
+    """A share such as ``3%`` or ``0.03``, from 0 to less than 1."""
+    value = _number(text.removesuffix("%"))
+    if text.endswith("%"):
+        value /= 100
+    if not 0 <= value < 1:
+        raise _wrong(text, "is not a share such as 3% or 0.03")
     return value
 
 
@@ -112,6 +115,26 @@ def names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
+def _wrong(text: str, why: str) -> ArgumentTypeError:
+    return ArgumentTypeError(f"{shortened(text)!r} {why}")
+
+
+def names_option(help: str) -> tuple[str, ...]:
+    """An option that lists names, and may be given several times."""
+    return option((), help, type=names, action="extend", metavar="A,B")
+
+
+def runs_option(help: str) -> tuple[str, ...]:
+    return option((), help, is_positional=True, nargs="+", metavar="RUN")
+
+
 def fail_on() -> str:
     """The option of every command that ends with the exit code of a report."""
     return option(
@@ -120,12 +143,11 @@ def fail_on() -> str:
     )  # fmt: skip
 
 
-def share(text: str) -> float:
-    """A share such as ``3%`` or ``0.03``, from 0 to less than 1."""
-    try:
-        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < 1:
-        raise ArgumentTypeError(f"{shortened(text)!r} is not a share such as 3% or 0.03")
-    return value
+def fail_on_slower(what: str) -> str | None:
+    """The option of every command that tells what is slower."""
+    return option(None, f"end with exit code 1 if {what}", choices=("slower",))
+
+
+def overwrite() -> bool:
+    """The option of every command that writes files where the user says."""
+    return option(False, "also replace files that milabench did not write")

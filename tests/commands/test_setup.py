@@ -10,8 +10,7 @@ from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.config.system import System, SystemNode
 from milabench_ddp.errors import SelectionError
 from milabench_ddp.machine.devices import Cluster
-from milabench_ddp.options.run import RunOptions
-from milabench_ddp.options.suite import SuiteOptions
+from milabench_ddp.options.suite import RunOptions, SuiteOptions
 from tests.support.workplace import GOOD
 
 SUITE = "x: {program: p.py, plan: {method: per_gpu}}\n"

@@ -4,10 +4,9 @@ import pytest
 
 from milabench_ddp.cli import parse
 from milabench_ddp.errors import ConfigError
-from milabench_ddp.options.launch import LaunchOptions
 from milabench_ddp.options.option import names, node_counts, percentage, positive, seconds
-from milabench_ddp.options.report import ReportOptions, RunFolderOptions
-from milabench_ddp.options.run import RunOptions, fixed_options
+from milabench_ddp.options.reading import ReportOptions, RunFolderOptions
+from milabench_ddp.options.suite import LaunchOptions, RunOptions, fixed_options
 
 
 def test_the_defaults_are_those_of_the_record() -> None:

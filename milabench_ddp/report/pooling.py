@@ -6,7 +6,7 @@ measures the same thing again. A fact that a run did not record is not compared.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -156,14 +156,50 @@ def _facts_of_machines(run: Run) -> dict[str, list[str]]:
     if run.state is not None:
         machine = run.state.header.machine
         head = {**machine, "cpu": _of(machine, "host").get("cpu")}
+    of_nodes = [_facts_of_meta(record.meta) for record in run.records]
     found: dict[str, list[str]] = {}
-    for name, of_meta in MACHINE_FACTS.items():
-        values = {of_meta(record.meta) for record in run.records} - {""}
+    for name, of_head in _facts_of_meta(head).items():
+        values = {facts[name] for facts in of_nodes} - {""}
         if name in SOFTWARE or not values:
-            values |= {of_meta(head)} - {""}
+            values |= {of_head} - {""}
         if values:
             found[name] = sorted(values)
     return found
+
+
+COMMIT = "milabench commit"
+SOFTWARE = ("torch", "CUDA", "ROCm", "NCCL", "cuDNN", COMMIT)
+
+
+def _facts_of_meta(meta: Payload) -> Facts:
+    """The facts in the ``meta`` of a result file; one that is not there is empty."""
+    torch, devices = _of(meta, "pytorch"), _of(meta, "accelerators")
+    gpus = _gpus(meta)
+    sizes = [_of(gpu, "memory").get("total") for gpu in gpus]
+    return {
+        "torch": str(torch.get("torch") or ""),
+        "CUDA": str(torch.get("cuda") or ""),
+        "ROCm": str(torch.get("hip") or ""),
+        "NCCL": str(torch.get("nccl") or ""),
+        "cuDNN": str(torch.get("cudnn") or ""),
+        "driver": str(devices.get("driver") or ""),
+        "devices": devices_of(meta),
+        "device memory": _listed(f"{size / 1024:.0f} GiB" for size in sizes if is_finite(size)),
+        "power limit": _listed(_number(gpu.get("power_limit"), " W") for gpu in gpus),
+        "ECC": _listed(_number(gpu.get("ecc"), "") for gpu in gpus),
+        "CPU": cpu_of(meta),
+        COMMIT: str(_of(meta, "milabench").get("commit") or "")[:12],
+    }
+
+
+def _number(value: object, unit: str) -> str:
+    if value is None:
+        return ""
+    return f"{value:g}{unit}" if is_finite(value) else str(value)
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(sorted({*words} - {""}))
 
 
 def _of(facts: Payload, name: str) -> Payload:
@@ -172,22 +208,6 @@ def _of(facts: Payload, name: str) -> Payload:
 
 def _gpus(meta: Payload) -> list[Payload]:
     return [mapping_or_empty(gpu) for gpu in _of(_of(meta, "accelerators"), "gpus").values()]
-
-
-def _fact(place: str, key: str) -> Callable[[Payload], str]:
-    return lambda meta: str(_of(meta, place).get(key) or "")
-
-
-def _of_gpus(key: str, unit: str = "") -> Callable[[Payload], str]:
-    def of(meta: Payload) -> str:
-        values = set()
-        for gpu in _gpus(meta):
-            value = gpu.get(key)
-            if value is not None:
-                values.add(f"{value:g}{unit}" if is_finite(value) else str(value))
-        return ", ".join(sorted(values))
-
-    return of
 
 
 def devices_of(meta: Payload) -> str:
@@ -204,33 +224,6 @@ def cpu_of(meta: Payload) -> str:
     return " x ".join(str(cpu[key]) for key in ("count", "brand") if cpu.get(key))
 
 
-def _device_memory(meta: Payload) -> str:
-    sizes = set()
-    for gpu in _gpus(meta):
-        total = _of(gpu, "memory").get("total")
-        if is_finite(total):
-            sizes.add(f"{total / 1024:.0f} GiB")
-    return ", ".join(sorted(sizes))
-
-
-COMMIT = "milabench commit"
-SOFTWARE = ("torch", "CUDA", "ROCm", "NCCL", "cuDNN", COMMIT)
-MACHINE_FACTS: Mapping[str, Callable[[Payload], str]] = {  # of the `meta` of result files
-    "torch": _fact("pytorch", "torch"),
-    "CUDA": _fact("pytorch", "cuda"),
-    "ROCm": _fact("pytorch", "hip"),
-    "NCCL": _fact("pytorch", "nccl"),
-    "cuDNN": _fact("pytorch", "cudnn"),
-    "driver": _fact("accelerators", "driver"),
-    "devices": devices_of,
-    "device memory": _device_memory,
-    "power limit": _of_gpus("power_limit", " W"),
-    "ECC": _of_gpus("ecc"),
-    "CPU": cpu_of,
-    COMMIT: lambda meta: _fact("milabench", "commit")(meta)[:12],
-}
-
-
 def _settings(run: Run, name: str, with_header: bool) -> Facts:
     records = [record for record in run.records if record.name == name]
     config = records[0].config
@@ -242,14 +235,19 @@ def _settings(run: Run, name: str, with_header: bool) -> Facts:
     for key in config:
         if key in wanted:
             found |= _flat(key, config[key], base)
-    if "program" in found:
-        found["program"] = PROGRAM.sub("", found["program"])
-    if "definition" in found:
-        found["definition"] = PROGRAM.sub("", found["definition"])
+    for key in ("program", "definition"):
+        if key in found:
+            found[key] = PROGRAM.sub("", found[key])
     nodes = records[0].config.get("num_machines")
     if nodes is not None:  # without it in the configuration, as many as the run had
         found["num_machines"] = str(nodes)
-    found["devices"] = str(len(_devices(record.config for record in records)))
+    used: set[str] = set()
+    for record in records:
+        devices = record.config.get("devices")
+        used |= set(map(str, devices)) if isinstance(devices, list) else set()
+        if record.device is not None:
+            used.add(str(record.device))
+    found["devices"] = str(len(used))
     return found
 
 
@@ -260,14 +258,4 @@ def _flat(key: str, value: object, base: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, inner in value.items():
         found |= _flat(f"{key}.{name}", inner, base)
-    return found
-
-
-def _devices(configs: Iterable[Payload]) -> set[str]:
-    found: set[str] = set()
-    for config in configs:
-        devices = config.get("devices")
-        found |= set(map(str, devices)) if isinstance(devices, list) else set()
-        if config.get("device") is not None:
-            found.add(str(config["device"]))
     return found

@@ -6,15 +6,15 @@ so it is known only if that of each is.
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from ..codec import about
 from ..results.records import is_finite
 from .model import Row
 from .monitored import Monitored
-from .process import ProcessResult
+from .ranks.rank_launch import LaunchKey
 from .statistics.mean_power import APART, SHORTEST, MeanPower, by_counter, by_power
 from .statistics.values import NAN
 
@@ -51,15 +51,12 @@ def energy_of_devices(row: Row) -> dict[str, Energy | None]:
     In a job each device does as much of the work as the others.
     """
     sharing = Counter(id(device.teller) for device in row.measuring)
-    launches: dict[tuple[str, tuple[str, str]], list[Monitored]] = defaultdict(list)
+    launches: dict[tuple[str, LaunchKey], list[Monitored]] = defaultdict(list)
     for device in row.measuring:
         launches[device.label, device.launch].append(device)  # jobs may share it
     found: dict[str, list[Energy | None]] = defaultdict(list)
     for (label, _), jobs in launches.items():
-        rates = []
-        for job in jobs:
-            if job.teller is not None and job.teller.series is not None:
-                rates.append(job.teller.series.mean / sharing[id(job.teller)])
+        rates = [job.rate / sharing[id(job.teller)] for job in jobs if job.teller is not None]
         if rates:
             found[label].append(_energy(jobs[:1], math.fsum(rates)))
     return {label: _mean(energies) for label, energies in found.items()}
@@ -67,78 +64,72 @@ def energy_of_devices(row: Row) -> dict[str, Energy | None]:
 
 def energy_of_row(row: Row) -> Energy | None:
     """The energy of all devices of a launch for a unit of work, the mean over launches."""
-    launches: dict[tuple[str, str], list[Monitored]] = defaultdict(list)
+    launches: dict[LaunchKey, list[Monitored]] = defaultdict(list)
     for device in row.measuring:
         launches[device.launch].append(device)
     if row.is_bandwidth:
         return None
-    return _mean([_of_launch(devices, row) for devices in launches.values()])
+    return _mean([_of_launch(devices, row.ngpu) for devices in launches.values()])
 
 
-def _of_launch(devices: Sequence[Monitored], row: Row) -> Energy | None:
-    tellers: dict[str, ProcessResult] = {}
-    distinct: dict[str, Monitored] = {}
-    for device in devices:
-        distinct[device.label] = device  # jobs may share it
-        if device.teller is not None:
-            tellers[str(device.teller.record.path)] = device.teller
+def _of_launch(devices: Sequence[Monitored], ngpu: float) -> Energy | None:
+    distinct = {device.label: device for device in devices}  # jobs may share it
     alone = all(device.process.record.device is not None for device in devices)
-    if not alone and len(distinct) < row.ngpu:
+    if not alone and len(distinct) < ngpu:
         return None
-    rates = [teller.series.mean for teller in tellers.values() if teller.series is not None]
-    return _energy(list(distinct.values()), math.fsum(rates))
+    rates = {id(device.teller): device.rate for device in devices if device.teller is not None}
+    return _energy(distinct.values(), math.fsum(rates.values()))
 
 
-def _energy(devices: Iterable[Monitored], rate: float) -> Energy | None:
+def _energy(devices: Collection[Monitored], rate: float) -> Energy | None:
     """The energy of devices that together do so many units of work in a second."""
-    found = [(_by_counter(device), _by_power(device)) for device in devices]
-    counted = _sum([counter for counter, _ in found])
-    sampled = _sum([power for _, power in found])
+    counted = _power(devices, "energy", by_counter)
+    sampled = _power(devices, "power", by_power, AVERAGED)
     best = counted or sampled
     if best is None or not rate > 0:
         return None
+    found = Energy(best.watts, best.watts / rate, best.error / rate)
     if counted is None or sampled is None or abs(sampled.watts / counted.watts - 1) <= APART:
-        return Energy(best.watts, best.watts / rate, best.error / rate)
-    joules = counted.watts / rate, counted.error / rate
-    return Energy(counted.watts, *joules, sampled.watts / rate, sampled.error / rate)
+        return found
+    return replace(found, by_power=sampled.watts / rate, by_power_error=sampled.error / rate)
 
 
-def _sum(powers: Sequence[MeanPower | None]) -> MeanPower | None:
-    """The power of several devices; their errors add up, because they share their ups and downs."""
-    known = [power for power in powers if power is not None]
-    if not known or len(known) < len(powers):
-        return None
-    watts, errors = zip(*((power.watts, power.error) for power in known), strict=True)
-    return MeanPower(math.fsum(watts), math.fsum(errors))
+def _power(
+    devices: Iterable[Monitored],
+    name: str,
+    measure: Callable[[Sequence[tuple[float, float]], float, float], MeanPower | None],
+    delay: float = 0.0,
+) -> MeanPower | None:
+    """The power of several devices; their errors add up, because they share their ups and downs.
 
-
-def _by_counter(device: Monitored) -> MeanPower | None:
-    window = device.window
-    return by_counter(_readings(device, "energy"), window.begin, window.end) if window else None
-
-
-def _by_power(device: Monitored) -> MeanPower | None:
-    window = device.window
-    if window is None:
-        return None
-    return by_power(_readings(device, "power"), window.begin + AVERAGED, window.end)
-
-
-def _readings(device: Monitored, name: str) -> list[tuple[float, float]]:
+    Args:
+        devices: at least one.
+        name: of the sensor.
+        measure: calculates the power by the readings within a time.
+        delay: seconds of the window of each whose readings are also of the time before it.
+    """
     found = []
-    for stretch in device.stretches:
-        time, value = stretch.sample.time, getattr(stretch.sample, name)
-        if time is not None and is_finite(value):
-            found.append((time, value))
-    return found
+    for device in devices:
+        readings = []
+        for stretch in device.stretches:
+            time, value = stretch.sample.time, getattr(stretch.sample, name)
+            if time is not None and is_finite(value):
+                readings.append((time, value))
+        window = device.window
+        power = measure(readings, window.begin + delay, window.end) if window else None
+        if power is None:
+            return None
+        found.append(power)
+    watts, error = math.fsum(each.watts for each in found), math.fsum(each.error for each in found)
+    return MeanPower(watts, error)
 
 
 def _mean(found: Sequence[Energy | None]) -> Energy | None:
     """The mean over launches; None if one of them is not known."""
     known = [each for each in found if each is not None]
-    if not known or len(known) < len(found):
-        return None
     count = len(known)
+    if not known or count < len(found):
+        return None
     return Energy(
         math.fsum(each.watts for each in known) / count,
         math.fsum(each.joules for each in known) / count,

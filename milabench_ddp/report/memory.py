@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from ..results.records import Record
 from .model import Row
 from .process import counted
 from .ranks.rank_summary import RankId, rank_id
@@ -51,14 +50,8 @@ class RankMemory(Struct, frozen=True):
 def memories(row: Row) -> Iterator[RankMemory]:
     """What each rank of a benchmark told, in each launch."""
     for process in counted(row.processes):
-        for number in process.record.ranks:
-            yield _memory(process.record, number)
-
-
-def _memory(record: Record, number: int) -> RankMemory:
-    numbers = {}
-    for name, by_rank in record.numbers.items():
-        if number in by_rank and name.startswith((*KINDS, STATE)):
-            numbers[name] = by_rank[number].numbers[-1]
-    rank = record.ranks[number]
-    return RankMemory(rank_id(record, number), numbers, rank.allocated, rank.reserved)
+        record = process.record
+        told = {name: of for name, of in record.numbers.items() if name.startswith((*KINDS, STATE))}
+        for number, rank in record.ranks.items():
+            numbers = {name: of[number].numbers[-1] for name, of in told.items() if number in of}
+            yield RankMemory(rank_id(record, number), numbers, rank.allocated, rank.reserved)

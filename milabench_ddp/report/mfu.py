@@ -14,8 +14,8 @@ errors. The peak's is that of the benchmark that is the fastest, as if no other 
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated
 
@@ -103,39 +103,38 @@ def utilisation(processes: Processes, known: Peaks) -> Utilisation:
     If the processes have different peaks, their peak is the mean TFLOP/s over the MFU. Of devices
     that are equally fast it is the harmonic mean.
     """
-    shares: dict[Peak, list[float]] = defaultdict(list)
-    speeds: list[float] = []
-    impossible: list[tuple[float, float, Peak]] = []
+    found: list[tuple[float, float, Peak]] = []  # the share, the TFLOP/s and the peak of each
     without_peak = 0
     for process in processes:
         told = told_by([process], TFLOPS)
+        peak = known.get((process.run.path, precision(process.record)))
         if told is None:
             continue
-        peak = known.get((process.run.path, precision(process.record)))
         if peak is None or not peak.tflop_s > 0:
             without_peak += 1
             continue
-        for speed in told.values:
-            share = speed / peak.tflop_s
-            speeds.append(speed)
-            shares[peak].append(share)
-            if not 0 < share <= 1:
-                impossible.append((share, speed, peak))
-    if not shares:
+        found += [(speed / peak.tflop_s, speed, peak) for speed in told.values]
+    if not found:
         return UNKNOWN
+    impossible = [each for each in found if not 0 < each[0] <= 1]
     if impossible:
-        _, speed, peak = max(impossible, key=lambda found: found[0])
+        _, speed, peak = max(impossible, key=lambda each: each[0])
         return Utilisation(NAN, peak, impossible=speed)
     if without_peak:
         return Utilisation(without_peak=without_peak)
-    several = tuple(shares)
-    mfu, peak = mean(chain.from_iterable(shares.values())), several[0]
-    errors = (math.fsum(found) * each.error / each.tflop_s for each, found in shares.items())
-    error = math.hypot(*errors) / (mfu * len(speeds))
+    mfu = mean(share for share, _, _ in found)
+    several = tuple(dict.fromkeys(peak for _, _, peak in found))
+    errors = []
+    for peak in several:
+        shares = math.fsum(share for share, _, of in found if of == peak)
+        errors.append(shares * peak.error / peak.tflop_s)
+    error = math.hypot(*errors) / (mfu * len(found))
+    peak = several[0]
     if len(several) > 1:
         names = " and ".join(dict.fromkeys(peak.benchmark for peak in several))
         types = " and ".join(dict.fromkeys(peak.precision for peak in several))
-        peak = Peak(names, types, mean(speeds) / mfu, error * mean(speeds) / mfu)
+        speed = mean(speed for _, speed, _ in found) / mfu
+        peak = Peak(names, types, speed, error * speed)
     ratio = told_by(processes, HARDWARE_RATIO)
     with_recomputation = NAN if ratio is None else mfu * ratio.mean
     return Utilisation(mfu, peak, several, error, with_recomputation=with_recomputation)
@@ -148,31 +147,19 @@ def precision(record: Record) -> str:
 
 
 def _asked(argv: object) -> str:
-    words = _words(argv)
-    for option in OPTIONS:
-        value = _value(words, option)
-        if option == "--mixed-precision" and value in NOT_LOWERED:
-            continue
-        if value:
-            return value
-    return ""
-
-
-def _value(words: Sequence[str], option: str) -> str:
-    """The value of an option; of several the last, as argparse takes it; empty without any."""
-    found = ""
-    for index, word in enumerate(words):
-        name, sign, value = word.partition("=")
-        if name == option:
-            found = value if sign else "".join(words[index + 1 : index + 2])
-    return found
-
-
-def _words(argv: object) -> Sequence[str]:
-    if isinstance(argv, list):
-        return list(map(str, argv))
+    """The first option that is given; of its values the last, as argparse takes it."""
     words: list[str] = []
-    if isinstance(argv, dict):
+    if isinstance(argv, list):
+        words = list(map(str, argv))
+    elif isinstance(argv, dict):
         for option, value in argv.items():
             words += [str(option)] if value is None else [str(option), str(value)]
-    return words
+    given = {}
+    for word, following in zip_longest(words, words[1:], fillvalue=""):
+        name, sign, value = word.partition("=")
+        given[name] = value if sign else following
+    for option in OPTIONS:
+        value = given.get(option, "")
+        if value and not (option == "--mixed-precision" and value in NOT_LOWERED):
+            return value
+    return ""

@@ -1,6 +1,6 @@
 """What the monitor saw of each device and host in each launch of a benchmark."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from msgspec import Struct
@@ -8,6 +8,8 @@ from msgspec import Struct
 from ..results.records import Payload, Record
 from ..samples import DeviceSample, HostSample
 from .process import Processes, ProcessResult
+from .ranks.rank_launch import LaunchKey
+from .statistics.values import NAN
 from .statistics.window import Window
 
 
@@ -26,19 +28,25 @@ class Monitored(Struct, frozen=True, dict=True):
     device: str  # its index
     process: ProcessResult
     teller: ProcessResult | None  # the process of its job that tells the rate
-    in_use: tuple[DeviceSample, ...]  # what was sampled while anything used it
+    in_use: Sequence[DeviceSample]  # what was sampled while anything used it
 
     @property
     def label(self) -> str:
         return f"GPU {self.device} of {self.node}" if self.node else f"GPU {self.device}"
 
     @property
-    def launch(self) -> tuple[str, str]:
+    def launch(self) -> LaunchKey:
         return self.process.launch
 
     @property
     def accelerator(self) -> Payload:
         return self.process.record.gpu(self.device)
+
+    @property
+    def rate(self) -> float:
+        """Units per second of its job; NaN if no process tells it."""
+        series = self.teller and self.teller.series
+        return series.mean if series else NAN
 
     @property
     def window(self) -> Window | None:
@@ -61,8 +69,8 @@ class Monitored(Struct, frozen=True, dict=True):
         return tuple(map(Stretch, map(seen.__getitem__, times), steps, seconds))
 
     @property
-    def measured(self) -> list[DeviceSample]:
-        return [stretch.sample for stretch in self.stretches] or list(self.in_use)
+    def measured(self) -> Sequence[DeviceSample]:
+        return [stretch.sample for stretch in self.stretches] or self.in_use
 
 
 class MonitoredHost(Struct, frozen=True):
@@ -87,7 +95,10 @@ def monitored(processes: Processes) -> tuple[Monitored, ...]:
     """Each device that was in use, in each launch."""
     found = []
     for process, teller in zip(processes, tellers(processes), strict=True):
-        for device, samples in _by_device(process.record).items():
+        devices: dict[str, list[DeviceSample]] = {}
+        for device, sample in samples_in_use(process.record):
+            devices.setdefault(device, []).append(sample)
+        for device, samples in devices.items():
             found.append(Monitored(process.record.place[1], device, process, teller, samples))
     return tuple(found)
 
@@ -117,10 +128,3 @@ def samples_in_use(record: Record) -> Iterator[tuple[str, DeviceSample]]:
             for sample in samples:
                 if sample.used != 1 and sample.load != 0:
                     yield device, sample
-
-
-def _by_device(record: Record) -> Mapping[str, tuple[DeviceSample, ...]]:
-    found: dict[str, list[DeviceSample]] = {}
-    for device, sample in samples_in_use(record):
-        found.setdefault(device, []).append(sample)
-    return {device: tuple(samples) for device, samples in found.items()}

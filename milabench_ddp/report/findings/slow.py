@@ -13,9 +13,9 @@ from ..model import Row
 from ..once import once
 from ..process import series_of_devices
 from ..ranks.ledger import LaunchTimes
-from ..ranks.rank_launch import WHOLE, LaunchKey, blocks_of, undisturbed
+from ..ranks.rank_launch import WHOLE, LaunchBlocks, LaunchKey, blocks_of, undisturbed
 from ..ranks.rank_summary import RankId, labels, peers
-from ..ranks.stragglers import FEWEST_STEPS, Blocks, Straggler, all_stragglers, slower_places
+from ..ranks.stragglers import FEWEST_STEPS, Straggler, all_stragglers, slower_places
 from ..statistics.values import mean, median
 from .finder import Finds, Found, finding, grouped
 from .links import nodes_of_links, words_of_link
@@ -117,7 +117,7 @@ def _slower_devices(row: Row) -> Set[RankId]:
         for id in series_of_devices([process]) if (rates > 0).all() else ():
             levels = [undisturbed(blocks) for blocks in blocks_of(1 / rates)]
             found[id][process.launch] = {WHOLE: np.concatenate(levels).tolist()}
-    blocks: dict[RankId, Blocks] = dict(found)
+    blocks: dict[RankId, LaunchBlocks] = dict(found)
     return slower_places(blocks)
 
 

@@ -9,7 +9,6 @@ not known, the steps of one rank tell that pauses recur, but not whose they are.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 
 from msgspec import Struct
@@ -44,39 +43,22 @@ class Jitter(Struct, frozen=True):
     count: int  # of the pauses
 
 
-class _Series(Struct, frozen=True, dict=True):
+class _Series(Struct, frozen=True):
     """Some steps in a row of a rank in a launch, with their times in ms."""
 
     id: RankId
     launch: RankLaunch
     first: int  # step
     times: Floats
+    pauses: Pauses
 
     def piece(self, values: Floats) -> Floats:
         """The values of its steps, of those of all steps of the launch."""
         return values[self.first : self.first + len(self.times)]
 
-    @cached_property
-    def pauses(self) -> Pauses:
-        return pauses_of(self.times)
 
-    @cached_property
-    def begins_s(self) -> Floats:
-        """When each step begins, in seconds."""
-        ms = self.piece(self.launch.ms)
-        found: Floats = (np.cumsum(ms) - ms) / 1e3
-        return found
-
-    def by_time(self, unit_s: float) -> Pauses:
-        """Its pauses, by the time at which their steps begin."""
-        places = (self.begins_s / unit_s).astype(int)
-        return Pauses(np.unique(places[self.pauses.at]), int(places[-1]) + 1)
-
-    def at_times(self, places: Counts, unit_s: float) -> Counts:
-        """The pauses at some places of ``by_time``."""
-        at = self.pauses.at
-        kept: Counts = at[np.isin((self.begins_s[at] / unit_s).astype(int), places)]
-        return kept
+# Series with the steps of each that pause
+Members = Sequence[tuple[_Series, Counts]]
 
 
 class _Recurring(Struct, frozen=True):
@@ -111,7 +93,8 @@ def _pieces(launches: Launches, with_data: bool) -> Iterator[_Series]:
         work, data = launch.own() or (launch.ms, 0.0 * launch.ms)
         times = work + data if with_data else work
         for first in range(0, len(times), LONGEST):
-            yield _Series(id, launch, first, times[first : first + LONGEST])
+            piece = times[first : first + LONGEST]
+            yield _Series(id, launch, first, piece, pauses_of(piece))
 
 
 def _recurring(series: Sequence[_Series]) -> list[_Recurring]:
@@ -122,57 +105,63 @@ def _recurring(series: Sequence[_Series]) -> list[_Recurring]:
         found.append(_Recurring(one, None, steps))
     if found and found[0].found.spread == 0:
         return found
-    medians = [np.median(each.piece(each.launch.ms)) for each in series if len(each.pauses.at)]
-    unit_s = float(np.median(medians)) / 1e3 if medians else 0.0
+    steps_ms = [each.piece(each.launch.ms) for each in series]
+    paused = [
+        np.median(ms) for each, ms in zip(series, steps_ms, strict=True) if len(each.pauses.at)
+    ]
+    unit_s = float(np.median(paused)) / 1e3 if paused else 0.0
     if not unit_s > 0:
         return found
-    places = [each.by_time(unit_s) for each in series]
-    in_time = recurrences(places)
+    # the pauses by the time at which their steps begin
+    places = [((np.cumsum(ms) - ms) / 1e3 / unit_s).astype(int) for ms in steps_ms]
+    by_time = []
+    for each, place in zip(series, places, strict=True):
+        by_time.append(Pauses(np.unique(place[each.pauses.at]), int(place[-1]) + 1))
+    in_time = recurrences(by_time)
     if not in_time or (found and in_time[0].log_p > SURER * in_steps[0].log_p):
         return found
     found.clear()
     for one in in_time:
         steps = {}
         for k, marks in one.of.items():
-            steps[k] = series[k].at_times(places[k].at[marks], unit_s)
+            at = series[k].pauses.at
+            steps[k] = at[np.isin(places[k][at], by_time[k].at[marks])]
         found.append(_Recurring(one, unit_s, steps))
     return found
 
 
 def _jitter(series: Sequence[_Series], one: _Recurring, *, is_known: bool) -> Jitter:
-    members = [series[k] for k in one.steps]
-    steps = list(one.steps.values())
-    step_s = float(np.mean(np.concatenate([each.piece(each.launch.ms) for each in members]))) / 1e3
+    members = [(series[k], at) for k, at in one.steps.items()]
+    ms = [each.piece(each.launch.ms) for each, _ in members]
+    step_s = float(np.mean(np.concatenate(ms))) / 1e3
     unit = 1.0 if one.unit_s is None else one.unit_s / step_s
-    pieces = zip(members, steps, strict=True)
-    excess = np.concatenate([excess_of(each.times)[at] for each, at in pieces])
+    excess = np.concatenate([excess_of(each.times)[at] for each, at in members])
     return Jitter(
-        one.found.period * unit,
-        one.found.spread * unit,
-        one.found.period * unit * step_s,
-        one.unit_s is not None,
-        float(np.median(excess)),
-        _parts(members, steps) if is_known else (),
-        tuple(dict.fromkeys(each.id for each in members)) if is_known else (),
-        _together(members, steps),
-        _share(series, one),
-        len(excess),
+        steps=one.found.period * unit,
+        spread=one.found.spread * unit,
+        seconds=one.found.period * unit * step_s,
+        by_time=one.unit_s is not None,
+        ms=float(np.median(excess)),
+        parts=_parts(members) if is_known else (),
+        ids=tuple(dict.fromkeys(each.id for each, _ in members)) if is_known else (),
+        together=_together(members),
+        share=_share(series, one),
+        count=len(excess),
     )
 
 
-def _parts(members: Sequence[_Series], steps: Sequence[Counts]) -> tuple[str, ...]:
+def _parts(members: Members) -> tuple[str, ...]:
     """The part of a step that the pauses make longer, or those, most first; empty if not known."""
     longer: dict[str, float] = defaultdict(float)
     collected = whole = 0.0
-    for each, at in zip(members, steps, strict=True):
+    for each, at in members:
         collected += float(each.piece(each.launch.collected())[at].sum())
         whole += float(excess_of(each.times)[at].sum())
-    if collected >= MOSTLY * whole:
-        return (COLLECTOR,)
-    for each, at in zip(members, steps, strict=True):
         for name, times in each.launch.parts.items():
             if name != EXPOSED:
                 longer[name] += max(float(excess_of(each.piece(times))[at].sum()), 0.0)
+    if collected >= MOSTLY * whole:
+        return (COLLECTOR,)
     names = sorted(longer, key=lambda name: -longer[name])
     whole = sum(longer.values())
     if names and longer[names[0]] >= MOSTLY * whole:
@@ -180,18 +169,17 @@ def _parts(members: Sequence[_Series], steps: Sequence[Counts]) -> tuple[str, ..
     return tuple(name for name in names if longer[name] >= PARTLY * whole)
 
 
-def _together(members: Sequence[_Series], steps: Sequence[Counts]) -> bool:
+def _together(members: Members) -> bool:
     paused: dict[tuple[Path, int], list[Counts]] = defaultdict(list)
-    for each, at in zip(members, steps, strict=True):
+    for each, at in members:
         paused[each.launch.record.path, each.first].append(at)
-    count = same = 0
+    shared = []
     for several in paused.values():
-        here = np.bincount(np.concatenate(several) + 1, minlength=2)
-        near = np.convolve(here, np.ones(3), "same")  # pauses of all ranks, up to a step away
-        for at in several:
-            count += len(at)
-            same += int((near[at + 1] > 1).sum())
-    return same >= TOGETHER * count
+        every = np.concatenate(several)
+        # pauses of all ranks, up to a step away
+        near = np.convolve(np.bincount(every + 1, minlength=2), np.ones(3), "same")
+        shared.append(near[every + 1] > 1)
+    return bool(np.concatenate(shared).mean() >= TOGETHER)
 
 
 def _share(series: Sequence[_Series], one: _Recurring) -> float:
@@ -200,17 +188,15 @@ def _share(series: Sequence[_Series], one: _Recurring) -> float:
         together[each.launch.record.path, each.first].append(k)
     lost = whole = 0.0
     for places in together.values():
-        if not one.steps.keys() & set(places):
+        if one.steps.keys().isdisjoint(places):
             continue
         length = min(len(series[k].times) for k in places)
-        slowest, without = np.zeros(length), np.zeros(length)
-        for k in places:
-            times = series[k].times[:length]
-            slowest = np.maximum(slowest, times)
-            at = one.steps.get(k, np.zeros(0, dtype=int))
-            usual = times.copy()
-            usual[at] -= np.maximum(excess_of(times)[at], 0.0)
-            without = np.maximum(without, usual)
-        lost += float((slowest - without).sum())
+        times = np.array([series[k].times[:length] for k in places])
+        usual = times.copy()
+        for row, k in enumerate(places):
+            at = one.steps.get(k, ())
+            if len(at):
+                usual[row, at] -= np.maximum(excess_of(times[row])[at], 0.0)
+        lost += float((times.max(axis=0) - usual.max(axis=0)).sum())
         whole += float(series[places[0]].piece(series[places[0]].launch.ms).sum())
     return lost / whole if whole else 0.0

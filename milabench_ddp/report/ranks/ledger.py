@@ -44,13 +44,15 @@ class LaunchTimes(Struct, frozen=True):
     meeting: frozenset[str] = frozenset()  # the parts at whose beginning ranks wait for each other
     overlap: Overlap | None = None  # of DDP; None if it is not known
 
+    def _by_pipeline(self, of_ranks: Floats) -> Floats:
+        """By pipeline and place in it: of shape (ranks, steps), to (pipelines, places, steps)."""
+        return of_ranks.reshape(-1, self.pipelines.size, of_ranks.shape[-1])
+
     @property
     def least(self) -> Floats:
         """What the least exposed of the ranks with the same stages is exposed in each step."""
-        size = self.pipelines.size
-        by_pipeline = self.exposed.reshape(-1, size, self.exposed.shape[1])
-        found: Floats = np.tile(by_pipeline.min(axis=0), (len(by_pipeline), 1))
-        return found
+        pipelines = self._by_pipeline(self.exposed)
+        return np.tile(pipelines.min(axis=0), (len(pipelines), 1))
 
     @property
     def communication(self) -> Floats:
@@ -81,8 +83,7 @@ class LaunchTimes(Struct, frozen=True):
 
         The parts behind the communication of a step are before that of the next one.
         """
-        found: Floats = sum(self._between_waits(), start=0.0 * self.exposed[:, 1:])
-        return found
+        return sum(self._between_waits(), start=0.0 * self.exposed[:, 1:])
 
     def _between_waits(self) -> list[Floats]:
         """The terms of ``rounds``: from one wait for other ranks to the next."""
@@ -107,22 +108,20 @@ class LaunchTimes(Struct, frozen=True):
             longer, exposed = self.overlap.without(is_slow)
             found += exposed
         for own in self._between_waits():
-            now = self.pipelines.longest(own)
-            found += self.pipelines.longest(self._without(own + longer[:, None], is_slow)) - now
+            faster = own + longer[:, None]
+            factors = self._factors(undisturbed(faster), is_slow)
+            found += self.pipelines.longest(faster * factors) - self.pipelines.longest(own)
         return found
 
-    def _without(self, own: Floats, is_slow: Marks) -> Floats:
-        size = self.pipelines.size
-        levels = undisturbed(own)
-        factors = np.ones(len(own))
-        for place in range(size):
-            peers = np.arange(len(own)) % size == place
-            fast = peers & ~is_slow
-            late = peers & is_slow & (levels > 0)
+    def _factors(self, levels: Floats, is_slow: Marks) -> Floats:
+        """What makes the slow ranks as fast as those with the same stages; shape (ranks, 1)."""
+        factors = np.ones((len(levels), 1))
+        for place in range(self.pipelines.size):
+            peers = np.arange(len(levels)) % self.pipelines.size == place
+            fast, late = peers & ~is_slow, peers & is_slow & (levels > 0)
             if fast.any():
-                factors[late] = np.median(levels[fast]) / levels[late]
-        found: Floats = own * factors[:, None]
-        return found
+                factors[late, 0] = np.median(levels[fast]) / levels[late]
+        return factors
 
     def slower(self) -> "LaunchTimes":
         """The same, if communication slows own work by as much more as may be."""
@@ -141,17 +140,14 @@ class LaunchTimes(Struct, frozen=True):
 
     def own_by_place(self) -> Floats:
         """The mean own work of a step, in each place of the pipelines."""
-        own, size = self.rounds().mean(axis=1), self.pipelines.size
-        found: Floats = own.reshape(-1, size).mean(axis=0)
-        return found
+        own: Floats = self._by_pipeline(self.rounds()).mean(axis=2).mean(axis=0)
+        return own
 
     def even_steps(self) -> Floats:
         """The time of each step if all ranks of a pipeline had the same own work."""
-        own, size = self.rounds(), self.pipelines.size
-        by_pipeline = own.reshape(-1, size, own.shape[1])
-        even = by_pipeline.mean(axis=1).repeat(size, axis=0)
-        longer: Floats = self.pipelines.longest(own) - self.pipelines.longest(even)
-        found: Floats = self.steps() - longer
+        own, longest = self.rounds(), self.pipelines.longest
+        even = self._by_pipeline(own).mean(axis=1).repeat(self.pipelines.size, axis=0)
+        found: Floats = self.steps() - (longest(own) - longest(even))
         return found
 
 
@@ -161,8 +157,8 @@ def launch_times(record: Record, unsteady_of: UnsteadyOf, fewest: int = 2) -> La
     They are known if at least the ``fewest`` ranks, and all, tell the same number of steps, with
     what is exposed of each.
     """
-    launches, pipelines = [], pipelines_of(record)
-    numbers = sorted(record.ranks)
+    pipelines, numbers = pipelines_of(record), sorted(record.ranks)
+    launches = []
     for rank in (record.ranks[number] for number in numbers):
         launches.append(steady_launch(record, rank, unsteady_of(len(rank.ms))))
     forms = {(len(launch.ms), frozenset(launch.parts)) for launch in launches}
@@ -171,13 +167,13 @@ def launch_times(record: Record, unsteady_of: UnsteadyOf, fewest: int = 2) -> La
     whole = len(numbers) % pipelines.size == 0 and numbers[-1] + 1 == len(numbers)
     if pipelines.size > 1 and not whole:  # some ranks are missing
         return None
-    parts: dict[str, Floats] = {}
+    parts = {}
     for name in launches[0].parts:
         parts[name] = np.array([launch.parts[name] for launch in launches])
     exposed = parts.pop(EXPOSED)
-    ids = tuple(rank_id(record, number) for number in numbers)
     meeting = MEETING.get(str(record.reported("model").get("mode")), frozenset())
     overlap = None
     if "backward" in parts and not meeting and pipelines.size == 1 and len(launches) > 1:
-        overlap = overlap_of([record.ranks[number] for number in numbers], parts["backward"])
+        overlap = overlap_of([launch.rank for launch in launches], parts["backward"])
+    ids = tuple(rank_id(record, number) for number in numbers)
     return LaunchTimes(ids, parts, exposed, pipelines, meeting, overlap)

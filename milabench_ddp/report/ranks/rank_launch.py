@@ -18,7 +18,7 @@ of a rank are of its steady state. Of a program that tells only means and deviat
 those include the steps before it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -43,6 +43,8 @@ LOCAL_PARTS: Mapping[str, frozenset[str]] = {
 BLOCKS, FEWEST_BLOCKS = 20, 8  # of the steady steps of a launch
 PartTimes = Mapping[str, tuple[float, float]]  # mean and deviation in ms, by part of the step
 LaunchKey = tuple[str, str]  # the run folder and the repeat
+# The levels of consecutive blocks of steps: by launch, of the whole local time and of its parts
+LaunchBlocks = Mapping[LaunchKey, Mapping[str, Sequence[float]]]
 
 
 class RankLaunch(Struct, frozen=True):
@@ -95,18 +97,17 @@ class RankLaunch(Struct, frozen=True):
         data = self.parts.get("data", 0.0 * self.ms)
         if self.record.device is not None:
             return (self.ms - data, data) if len(self.ms) else None
-        names = self._local_parts()
+        names = local_parts(self.record, self.parts)
         if not names:
             return None
-        work: Floats = sum((self.parts[name] for name in names), start=-data)
-        return work, data
+        return sum((self.parts[name] for name in names), start=-data), data
 
-    def blocks(self) -> Mapping[str, tuple[float, ...]]:
+    def blocks(self) -> Mapping[str, Sequence[float]]:
         """The level of the local time in each block of steps, of the ``WHOLE`` and of each part.
 
         That of waits for data is the mean. It is empty if the local time is not known.
         """
-        own, names = self.own(), self._local_parts()
+        own, names = self.own(), local_parts(self.record, self.parts)
         if own is None:
             return {}
         blocks = blocks_of(np.array([*own, *(self.parts[name] for name in names)]))
@@ -115,12 +116,7 @@ class RankLaunch(Struct, frozen=True):
         levels = {WHOLE: whole + data, **dict(zip(names, parts, strict=True))}
         if "data" in levels:
             levels["data"] = data
-        return {name: tuple(found.tolist()) for name, found in levels.items()}
-
-    def _local_parts(self) -> tuple[str, ...]:
-        if self.record.device is not None:
-            return tuple(self.parts)
-        return local_parts(self.record.reported("model").get("mode"), self.parts)
+        return {name: found.tolist() for name, found in levels.items()}
 
 
 def steady_launch(record: Record, rank: Rank, unsteady: int) -> RankLaunch:
@@ -148,11 +144,9 @@ def blocks_of(times: Floats) -> list[Floats]:
     count = min(BLOCKS, max(steps // 3, FEWEST_BLOCKS), steps)
     size, longer = divmod(steps, count)
     cut = longer * (size + 1)
-    found = []
-    for part, length in ((times[..., :cut], size + 1), (times[..., cut:], size)):
-        if part.shape[-1]:
-            found.append(part.reshape(*part.shape[:-1], -1, length))
-    return found
+    first = times[..., :cut].reshape(*times.shape[:-1], longer, size + 1)
+    rest = times[..., cut:].reshape(*times.shape[:-1], count - longer, size)
+    return [first, rest] if longer else [rest]
 
 
 def undisturbed(times: Floats) -> Floats:
@@ -165,10 +159,11 @@ def undisturbed(times: Floats) -> Floats:
     return level
 
 
-def local_parts(mode: object, measured: Iterable[str]) -> tuple[str, ...]:
-    """The measured parts that are local in a mode of training."""
-    names = tuple(measured)
-    if EXPOSED in names:
-        return tuple(name for name in names if name != EXPOSED)
-    local = LOCAL_PARTS.get(str(mode), frozenset())
-    return tuple(name for name in names if name in local)
+def local_parts(record: Record, measured: Collection[str]) -> tuple[str, ...]:
+    """The measured parts that are local: all of a process alone on its device, else by its mode."""
+    if record.device is not None:
+        return tuple(measured)
+    if EXPOSED in measured:
+        return tuple(name for name in measured if name != EXPOSED)
+    local = LOCAL_PARTS.get(str(record.reported("model").get("mode")), frozenset())
+    return tuple(name for name in measured if name in local)

@@ -6,7 +6,7 @@ The ``rank_launch`` module says what local time is.
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -16,7 +16,7 @@ from ...numerics import np
 from ...results.records import Record, is_finite
 from ..statistics.values import NAN, largest, mean, median, percentile
 from .pipelines import Stages, pipelines_of
-from .rank_launch import WHOLE, LaunchKey, PartTimes, RankLaunch, local_parts, steady_launch
+from .rank_launch import WHOLE, LaunchBlocks, PartTimes, RankLaunch, local_parts, steady_launch
 
 UnsteadyOf = Callable[[int], int]  # how many of so many steps come before the steady state
 
@@ -50,7 +50,7 @@ class RankSummary(Struct, frozen=True):
     reserved: float
     # the level of the local time and of its parts in each block of steady steps, by launch; empty
     # if the local time of each step is not known
-    blocks: Mapping[LaunchKey, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)
+    blocks: LaunchBlocks = field(default_factory=dict)
     std: float = NAN  # of a step: the sample's standard deviation; NaN for a single step
     stages: Stages = ()  # of a pipeline
 
@@ -140,15 +140,18 @@ def peers(ranks: Iterable[RankSummary]) -> list[list[RankSummary]]:
 def _summarize(id: RankId, launches: Sequence[RankLaunch]) -> RankSummary:
     times = np.sort(np.concatenate([launch.ms for launch in launches]))
     part_ms = _mean_parts([launch.part_ms for launch in launches])
+    shares = [launch.shares for launch in launches if launch.shares]
     blocks = {launch.key: found for launch in launches if (found := launch.blocks())}
-    local = _local(launches[-1].record, part_ms, blocks)
+    names = local_parts(launches[-1].record, part_ms)
+    local = _by_blocks({name: part_ms[name][0] for name in names}, blocks)
     return RankSummary(
         id,
         len(times),
         percentile(times, 0.5),
         percentile(times, 0.95),
         mean(launch.waited for launch in launches),
-        _mean_shares([launch.shares for launch in launches]),
+        # a launch without a part counts as 0
+        {part: mean(each.get(part, 0.0) for each in shares) for part in _names(shares)},
         part_ms,
         local,
         _error(launches, local, part_ms),
@@ -160,42 +163,33 @@ def _summarize(id: RankId, launches: Sequence[RankLaunch]) -> RankSummary:
     )
 
 
-def _local(
-    record: Record,
-    part_ms: PartTimes,
-    blocks: Mapping[LaunchKey, Mapping[str, Sequence[float]]],
-) -> Mapping[str, float]:
-    """The local time of a rank in ms, by part.
-
-    Its sum and its parts are medians over the blocks, where steps are known: a mean would count a
-    pause of the machine as the rank's own work.
-    """
-    mode = record.reported("model").get("mode")
-    names = tuple(part_ms) if record.device is not None else local_parts(mode, part_ms)
-    return _by_blocks({name: part_ms[name][0] for name in names}, blocks)
-
-
 def in_half(rank: RankSummary, half: int) -> RankSummary:
     """The blocks of the first half (0) or the second (1) of each launch, and their local time."""
-    blocks: dict[LaunchKey, dict[str, tuple[float, ...]]] = {}
+    blocks = {}
     for key, parts in rank.blocks.items():
         middle = len(parts[WHOLE]) // 2
         span = slice(middle, None) if half else slice(middle)
         blocks[key] = {part: levels[span] for part, levels in parts.items()}
-    return replace(rank, blocks=blocks, local=_by_blocks(dict(rank.local), blocks))
+    return replace(rank, blocks=blocks, local=_by_blocks(rank.local, blocks))
 
 
-def _by_blocks(
-    local: dict[str, float], blocks: Mapping[LaunchKey, Mapping[str, Sequence[float]]]
-) -> Mapping[str, float]:
-    found: dict[str, list[float]] = defaultdict(list)
-    for of_parts in blocks.values():
-        for name, levels in of_parts.items():
-            found[name] += levels
-    level = median(found.pop(WHOLE, ()))
+def _by_blocks(local: Mapping[str, float], blocks: LaunchBlocks) -> Mapping[str, float]:
+    """The local time of a rank in ms, by part.
+
+    Its sum and its parts are medians over the blocks, where steps are known: a mean would count a
+    pause of the machine as the rank's own work.
+
+    Args:
+        local: the mean of each part.
+        blocks: the levels of the rank.
+    """
+    levels = {}
+    for part in _names(blocks.values()):
+        levels[part] = median(chain.from_iterable(of.get(part, ()) for of in blocks.values()))
+    level = levels.pop(WHOLE, NAN)
     if math.isnan(level):
         return local
-    local |= {name: median(levels) for name, levels in found.items()}
+    local = {**local, **levels}
     whole = math.fsum(local.values())
     if not whole > 0:
         return {"step": level}
@@ -216,28 +210,13 @@ def _error(launches: Sequence[RankLaunch], local: Mapping[str, float], part_ms: 
 
 
 def _mean_parts(launches: Sequence[PartTimes]) -> PartTimes:
-    if len(launches) == 1:
-        return launches[0]
-    pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for part_ms in launches:
-        for name, pair in part_ms.items():
-            pairs[name].append(pair)
     means = {}
-    for name, found in pairs.items():
-        times, deviations = zip(*found, strict=True)
-        means[name] = mean(times), mean(deviations)
+    for part in _names(launches):
+        found = [part_ms[part] for part_ms in launches if part in part_ms]
+        means[part] = mean(ms for ms, _ in found), mean(std for _, std in found)
     return means
 
 
-def _mean_shares(launches: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
-    """Each part's share, averaged over launches; a launch without this part counts as 0."""
-    if len(launches) == 1:
-        return launches[0]
-    known = [shares for shares in launches if shares]
-    names: dict[str, None] = {}
-    for shares in known:
-        names |= dict.fromkeys(shares)
-    means = {}
-    for name in names:
-        means[name] = mean(shares.get(name, 0.0) for shares in known)
-    return means
+def _names(launches: Iterable[Mapping[str, object]]) -> Iterable[str]:
+    """The parts of any launch, in their order."""
+    return dict.fromkeys(chain.from_iterable(launches))

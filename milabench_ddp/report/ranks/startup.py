@@ -5,7 +5,7 @@ for the shortest time came last; what another rank is in it beyond that, it wait
 common clock is needed.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -35,11 +35,6 @@ class Startup(Struct, frozen=True):
     @property
     def seconds(self) -> float:
         return sum(self.parts.values())
-
-    @property
-    def before(self) -> dict[str, float]:
-        """The seconds of each part before it meets the others."""
-        return {part: self.parts.get(part, 0.0) for part in BEFORE}
 
 
 class Late(Struct, frozen=True):
@@ -74,24 +69,21 @@ def late_ranks(ranks: Sequence[Startup]) -> Late | None:
     """
     if len(ranks) < 2:
         return None
-    waits = [rank.parts.get(WAITING, 0.0) for rank in ranks]
-    typical = sorted(waits)[len(waits) // 2]
+    waits = {rank.id: rank.parts.get(WAITING, 0.0) for rank in ranks}
+    typical = sorted(waits.values())[len(waits) // 2]
     enough = LATE
     if len(ranks) > 2:
-        others = [wait for wait in waits if wait > typical - LATE]
+        others = [wait for wait in waits.values() if wait > typical - LATE]
         enough = max(LATE, FAR * robust_std(others, typical))
-    late = [rank for rank, wait in zip(ranks, waits, strict=True) if typical - wait > enough]
+    late = [rank for rank in ranks if typical - waits[rank.id] > enough]
     if not late:
         return None
-    latest = min(late, key=lambda rank: rank.parts.get(WAITING, 0.0))
+    latest = min(late, key=lambda rank: waits[rank.id])
     on_time = [rank for rank in ranks if rank not in late]
-    lost = _beyond(latest, on_time)
+    lost = {}
+    for part in BEFORE:
+        usual = median(rank.parts.get(part, 0.0) for rank in on_time)
+        lost[part] = latest.parts.get(part, 0.0) - usual
     part = max(lost, key=lambda name: lost[name])
-    seconds = typical - latest.parts.get(WAITING, 0.0)
-    return Late(tuple(rank.id for rank in late), len(ranks), seconds, part, lost[part])
-
-
-def _beyond(rank: Startup, others: Iterable[Startup]) -> dict[str, float]:
-    known = [other.before for other in others]
-    own = rank.before
-    return {part: own[part] - median(other[part] for other in known) for part in BEFORE}
+    ids = tuple(rank.id for rank in late)
+    return Late(ids, len(ranks), typical - waits[latest.id], part, lost[part])

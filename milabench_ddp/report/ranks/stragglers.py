@@ -42,12 +42,13 @@ three ranks or more whose excess is also 3 deviations of its own steps.
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
+from itertools import chain
 
 from msgspec import Struct
 
 from ...numerics import Floats, np
 from ..statistics.values import FAR, MAD_TO_STD, NAN, median, robust_std
-from .rank_launch import BLOCKS, FEWEST_BLOCKS, WHOLE, LaunchKey
+from .rank_launch import BLOCKS, FEWEST_BLOCKS, WHOLE, LaunchBlocks
 from .rank_summary import RankId, RankSummary, in_half
 
 MEDIAN_TO_MEAN = 1.2533  # standard errors of a median and of a mean, of a normal distribution
@@ -62,9 +63,6 @@ FEWEST_STEPS = 16  # with fewer, a rank must be the slowest in each block
 CHANCE = 0.01  # that one of ranks that are alike is so
 FEWEST_RANKS = 3  # of few steps, or only means: of two, either could be the slow one
 HALVES = (" in the first half", " in the second half")
-
-# Times of consecutive blocks of steps: by launch, of the whole local time and of its parts
-Blocks = Mapping[LaunchKey, Mapping[str, Sequence[float]]]
 
 
 class Straggler(Struct, frozen=True):
@@ -132,7 +130,7 @@ def fewest_steps(ranks: Sequence[RankSummary]) -> int:
     return FEWEST_BLOCKS if len(ranks) >= FEWEST_RANKS else FEWEST_STEPS
 
 
-def slower_places(blocks: Mapping[RankId, Blocks], *, always: bool = False) -> set[RankId]:
+def slower_places(blocks: Mapping[RankId, LaunchBlocks], *, always: bool = False) -> set[RankId]:
     """The ranks or devices that are slower than the others all the time (see the module).
 
     Args:
@@ -148,27 +146,29 @@ def slower_places(blocks: Mapping[RankId, Blocks], *, always: bool = False) -> s
     return {id for id in slow if median(excesses[WHOLE][id]) > SLOW}
 
 
-def _excesses(blocks: Mapping[RankId, Blocks]) -> dict[str, dict[RankId, list[float]]]:
-    launches: dict[LaunchKey, dict[RankId, Mapping[str, Sequence[float]]]] = defaultdict(dict)
-    for id, of_launches in blocks.items():
-        for key, found in of_launches.items():
-            launches[key][id] = found
+def _excesses(blocks: Mapping[RankId, LaunchBlocks]) -> dict[str, dict[RankId, list[float]]]:
+    """The excesses of each rank in groups of blocks, as a whole and in each part."""
     excesses: dict[str, dict[RankId, list[float]]] = defaultdict(lambda: defaultdict(list))
+    launches = dict.fromkeys(chain.from_iterable(blocks.values()))
     share = math.ceil(BLOCKS / max(len(launches), 1))  # of all blocks, for each launch
-    for together in launches.values():
+    for key in launches:
+        together = {
+            id: of_launches[key] for id, of_launches in blocks.items() if key in of_launches
+        }
         # of devices, which go at their own pace, some may have fewer blocks
         count = min(len(each[WHOLE]) for each in together.values())
-        whole = np.array([each[WHOLE][:count] for each in together.values()])
-        if len(whole) < 2 or not (whole > 0).all():
-            continue
-        parts = set.intersection(*(set(each) for each in together.values()))
+        parts = set.intersection(*map(set, together.values()))
+        times = {}
         for part in parts:
-            times = np.array([each[part][:count] for each in together.values()])
-            found_here = (times - _reference(times)) / _reference(whole)
-            groups = np.array_split(found_here, min(count, share), axis=1)
-            found_here = np.stack([np.median(group, axis=1) for group in groups], axis=1)
-            for id, excess in zip(together, found_here, strict=True):
-                excesses[part][id] += excess.tolist()
+            times[part] = np.array([each[part][:count] for each in together.values()])
+        if len(together) < 2 or not (times[WHOLE] > 0).all():
+            continue
+        for part in parts:
+            excess = (times[part] - _reference(times[part])) / _reference(times[WHOLE])
+            groups = np.array_split(excess, min(count, share), axis=1)
+            levels = np.stack([np.median(group, axis=1) for group in groups], axis=1)
+            for id, found in zip(together, levels.tolist(), strict=True):
+                excesses[part][id] += found
     return excesses
 
 
@@ -182,27 +182,21 @@ def _reference(times: Floats) -> Floats:
 
 def _standing_out(excesses: Mapping[RankId, Sequence[float]]) -> set[RankId]:
     typical = {id: median(found) for id, found in excesses.items()}
-    far = 0.0
+    enough = SLOW
     if len(typical) > 2:
         faster = sorted(typical.values())[: len(typical) // 2 + 1]
-        far = FAR * robust_std(faster, faster[(len(typical) - 1) // 2])
-    slow: set[RankId] = set()
-    for id, excess in typical.items():
-        if excess > max(SLOW, far) and _is_steady(excess, excesses[id]):
-            slow.add(id)
-    return slow
+        enough = max(SLOW, FAR * robust_std(faster, faster[(len(typical) - 1) // 2]))
+    return {id for id, excess in typical.items() if excess > enough and _is_steady(excesses[id])}
 
 
 def _always_slowest(excesses: Mapping[RankId, Sequence[float]], slow: Set[RankId]) -> bool:
-    found = np.array(list(excesses.values()))
-    is_slow = np.array([id in slow for id in excesses])
-    if not 0 < len(slow) < len(found):
+    late = np.array([found for id, found in excesses.items() if id in slow])
+    others = np.array([found for id, found in excesses.items() if id not in slow])
+    if not len(late) or not len(others) or not (late.min(axis=0) > others.max(axis=0)).all():
         return False
-    if not (found[is_slow].min(axis=0) > found[~is_slow].max(axis=0)).all():
-        return False
-    alike = max(_alike(each - np.median(each)) for each in found[is_slow])
-    worth = found.shape[1] * (1 - alike) / (1 + alike)
-    chance: float = math.comb(len(found), len(slow)) ** (1 - worth)
+    alike = max(_alike(each - np.median(each)) for each in late)
+    worth = late.shape[1] * (1 - alike) / (1 + alike)
+    chance: float = math.comb(len(excesses), len(slow)) ** (1 - worth)
     return chance <= CHANCE
 
 
@@ -212,18 +206,18 @@ def _alike(deviations: Floats) -> float:
     return min(max(float((signs[1:] * signs[:-1]).mean()), 0.0), 0.95)
 
 
-def _is_steady(excess: float, excesses: Sequence[float]) -> bool:
-    found = np.array(excesses)
-    if len(found) < FEWEST_BLOCKS:
+def _is_steady(excesses: Sequence[float]) -> bool:
+    if len(excesses) < FEWEST_BLOCKS:
         return False
+    found, level = np.array(excesses), median(excesses)
     varies = MAD_TO_STD * float(np.median(np.abs(np.diff(found)))) / math.sqrt(2)
-    enough = min(max(excess - VARIES * varies, LEAST * excess), ENOUGH * excess)
+    enough = min(max(level - VARIES * varies, LEAST * level), ENOUGH * level)
     if (found > enough).sum() < STABLE * len(found):
         return False
-    alike = _alike(found - excess)
-    error = MEDIAN_TO_MEAN * robust_std(excesses, excess)
+    alike = _alike(found - level)
+    error = MEDIAN_TO_MEAN * robust_std(excesses, level)
     error *= math.sqrt((1 + alike) / (1 - alike) / len(found))
-    return excess > SURE * error
+    return level > SURE * error
 
 
 def _by_means(ranks: Sequence[RankSummary]) -> set[RankId]:
@@ -231,21 +225,19 @@ def _by_means(ranks: Sequence[RankSummary]) -> set[RankId]:
         return set()
     level = median(rank.local_ms for rank in ranks)
     far = max(SLOW * level, FAR * robust_std((rank.local_ms for rank in ranks), level))
-    slow: set[RankId] = set()
+    slow = set()
     for rank in ranks:
-        deviation = rank.local_error * math.sqrt(max(rank.steps, 1))
-        enough = max(far, SURE * rank.local_error, REGULAR * deviation)
-        if rank.local_ms - level > enough:
+        deviations = max(SURE, REGULAR * math.sqrt(max(rank.steps, 1)))
+        if rank.local_ms - level > max(far, deviations * rank.local_error):
             slow.add(rank.id)
     return slow
 
 
 def slowest_part(rank: RankSummary, ranks: Sequence[RankSummary]) -> str:
     """The part of a rank's local time that exceeds the median of all ranks the most."""
+    others = [other for other in ranks if other is not rank]
 
     def excess(part: str) -> float:
-        others = [other for other in ranks if other is not rank]
-        typical = median(other.local.get(part, 0.0) for other in others)
-        return rank.local[part] - typical
+        return rank.local[part] - median(other.local.get(part, 0.0) for other in others)
 
     return max(rank.local, key=excess)

@@ -1,9 +1,19 @@
 """Local time: its parts, and its blocks."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from milabench_ddp.report.ranks.rank_launch import EXPOSED, blocks_of, local_parts, undisturbed
+from milabench_ddp.results.records import Record
+
+
+def trained(mode: object) -> Record:
+    record = Record(Path("b.data"))
+    record.facts["model"] = {"mode": mode}
+    return record
+
 
 PARTS = {"forward": 1, "backward": 1, "optimizer": 1, "data": 1}
 
@@ -23,18 +33,18 @@ PARTS = {"forward": 1, "backward": 1, "optimizer": 1, "data": 1}
     ],
 )
 def test_the_parts_that_no_other_rank_makes_longer(mode: object, own: tuple[str, ...]) -> None:
-    assert local_parts(mode, PARTS) == own
+    assert local_parts(trained(mode), PARTS) == own
 
 
 @pytest.mark.parametrize("mode", ["ddp", "fsdp", "pipeline", None])
 def test_where_the_exposed_communication_is_told_all_else_is_local(mode: object) -> None:
     told = (*PARTS, EXPOSED)
-    assert local_parts(mode, told) == tuple(PARTS)
-    assert local_parts(mode, ["forward_backward", EXPOSED]) == ("forward_backward",)
+    assert local_parts(trained(mode), told) == tuple(PARTS)
+    assert local_parts(trained(mode), ["forward_backward", EXPOSED]) == ("forward_backward",)
 
 
 def test_only_what_was_measured() -> None:
-    assert local_parts("ddp", {"forward_backward": 1, "optimizer": 1}) == ("optimizer",)
+    assert local_parts(trained("ddp"), {"forward_backward": 1, "optimizer": 1}) == ("optimizer",)
 
 
 @pytest.mark.parametrize(

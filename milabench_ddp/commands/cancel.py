@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from ..dispatch.follow_jobs import settle
+from ..dispatch.follow import settle
 from ..dispatch.schedulers import scheduler_of
 from ..errors import DispatchError, RunDirError
 from ..options.reading import RunFolderOptions

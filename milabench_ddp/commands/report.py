@@ -115,7 +115,7 @@ def _settle(run: RunDir) -> None:
     header = read_header(run)
     if header.jobs and header.outcome is None:
         # imported here because few runs are such, and it takes long to import
-        from ..dispatch.follow_jobs import settle
+        from ..dispatch.follow import settle
 
         settle(run)
 

@@ -3,7 +3,7 @@
 import sys
 
 from ..codec import read_record
-from ..dispatch.follow_jobs import watch_run
+from ..dispatch.follow import watch_run
 from ..dispatch.run_context import RunPlan
 from ..display import show_progress
 from ..errors import RunDirError

@@ -27,11 +27,10 @@ from ..shown_streams import shown_output
 from ..streams import prepare_streams
 from . import shared_folder
 from .agent import Agent, CoordinatorConnection, CoordinatorLostError
-from .awake_clock import AwakeClock
 from .gpu_preflight import check_gpus
-from .protocol import Heartbeat, Hello, Problem, Timeouts, ToAgent
-from .restarts import start_again
+from .protocol import AwakeClock, Heartbeat, Hello, Problem, Timeouts, ToAgent
 from .run_context import read_plan
+from .schedulers import start_again
 from .this_host import launch_runner, own_node
 from .transport import Connection, heartbeats
 

@@ -18,10 +18,9 @@ from ..progress import ProgressObserver
 from ..results.read_state import ignore, read_benchmark
 from ..results.run_dir import RunDir, save_state
 from ..results.state import BenchmarkState, overall
-from .awake_clock import AwakeClock
 from .benchmark_run import BenchmarkRun
 from .nodes import NodeHandle, NodeLost, Nodes
-from .protocol import FromAgent, LaunchEnded, Ports, Signalled, Timeouts
+from .protocol import AwakeClock, FromAgent, LaunchEnded, Ports, Signalled, Timeouts
 from .repeats import next_repeat, tell_launches
 from .run_context import RunPlan
 

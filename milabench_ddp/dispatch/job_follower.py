@@ -1,17 +1,19 @@
 """Follows the jobs of a run: asks their scheduler, and says how a job ended."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from ..codec import read_record
+from ..config.runner_profile import RunnerProfile
 from ..errors import RunDirError
 from ..events import Outcome, Verdict
 from ..progress import ProgressObserver
 from ..results.run_dir import RunDir
 from ..results.state import JobState
-from .job_ends import why_ended
+from .agent_process import last_lines, main_line
 from .run_context import RunPlan
 from .schedulers import Scheduler, nodes_needed
-from .slurm_jobs import CANCELLED, LIMIT, OUT_OF_MEMORY, JobStatus
+from .slurm import CANCELLED, LIMIT, NO_FILES, OUT_OF_MEMORY, JobStatus
 
 FORGET = 60.0  # seconds after which a job that the scheduler does not know has ended
 _AFTER = {"TIMEOUT": LIMIT, "CANCELLED": CANCELLED}
@@ -50,26 +52,21 @@ class JobFollower:
         """Ask the scheduler; whether all jobs have ended."""
         going = [job for job in self._jobs if not job.state]
         found = self._scheduler.statuses([job.id for job in going])
-        self._note_answer(found is not None)
+        if (found is not None) is not self._answers:
+            self._answers = not self._answers
+            words = "answers again" if self._answers else "does not answer"
+            self._observer.message(f"the scheduler {words}")
         if found is None:
             return False
         for job in going:
-            status = found.get(job.id) or self._forgotten(job)
-            if status is not None:
-                self._note(job, status)
+            status = found.get(job.id)
+            if status is None:
+                since = self._unknown.setdefault(job.id, self._clock())
+                if self._clock() - since < self._forget:
+                    continue
+                status = JobStatus("UNKNOWN", True)
+            self._note(job, status)
         return all(job.state for job in self._jobs)
-
-    def _note_answer(self, answers: bool) -> None:
-        if answers != self._answers:
-            self._answers = answers
-            words = "answers again" if answers else "does not answer"
-            self._observer.message(f"the scheduler {words}")
-
-    def _forgotten(self, job: JobState) -> JobStatus | None:
-        since = self._unknown.setdefault(job.id, self._clock())
-        if self._clock() - since < self._forget:
-            return None
-        return JobStatus("UNKNOWN", True)
 
     def _note(self, job: JobState, status: JobStatus) -> None:
         if self._said.get(job.id) != status:
@@ -101,11 +98,38 @@ class JobFollower:
             return _AFTER[word]
         began = "" if has_begun else " before it began"
         parts = [f"its job ended{began}: {word}"]
-        if jobs and (why := self._why_ended(jobs[-1])):
+        if jobs and (why := why_ended(self._run, jobs[-1], self._details.get(jobs[-1].id, ""))):
             parts.append(why)
         is_own_failure = has_begun and word == OUT_OF_MEMORY
         outcome = Outcome.FAILED if is_own_failure else Outcome.LOST
         return Verdict(outcome, ", ".join(parts))
 
-    def _why_ended(self, job: JobState) -> str:
-        return why_ended(self._run, job, self._details.get(job.id, ""))
+
+def job_folder(run: RunDir, profile: RunnerProfile) -> Path:
+    """The folder in which submitit keeps the files of a run's jobs."""
+    return Path(profile.job_dir) if profile.job_dir else run.path / "submitit"
+
+
+def why_ended(run: RunDir, job: JobState, detail: str) -> str:
+    """What is known of the end of a job, for a sentence about it; empty if nothing is.
+
+    Args:
+        run: the run folder.
+        job: the job.
+        detail: what its scheduler says.
+    """
+    try:
+        profile = read_record(run.plan_json, RunPlan).runner
+    except RunDirError:
+        return detail
+    if profile is None:
+        return detail
+    folder = job_folder(run, profile)
+    if detail.endswith(NO_FILES):
+        return f"{detail} in {folder}: choose a folder that all nodes see, with --base or --job-dir"
+    log = folder / job.id / f"{job.id}_0_log.err"
+    words = main_line(last_lines(log))
+    if not words:
+        return detail
+    said = f"{words} (see {log})"
+    return f"{detail}: {said}" if detail else said

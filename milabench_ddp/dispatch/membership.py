@@ -20,10 +20,9 @@ from ..progress import ProgressObserver
 from ..results.node_state import NodeStatus
 from ..results.run_dir import RunDir
 from .agent_process import AgentProcess, is_about_memory
-from .awake_clock import AwakeClock
 from .node_records import NodeRecords
 from .nodes import NodeHandle, NodeLost
-from .protocol import Finish, FromAgent, Heartbeat, Hello, Ping, Pong, Problem, Timeouts
+from .protocol import AwakeClock, Finish, FromAgent, Heartbeat, Hello, Ping, Pong, Problem, Timeouts
 from .shared_folder import why_not_shared
 from .transport import Connection, heartbeats
 

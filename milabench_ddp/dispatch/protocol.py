@@ -1,6 +1,11 @@
-"""The messages between a coordinator and its agents: one JSON record per line."""
+"""The messages between a coordinator and its agents, one JSON record per line, and their silence.
 
-from collections.abc import Mapping
+Silence counts by a clock that stands still while this process does, as in a suspended job.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
 
 import msgspec
 from msgspec import Struct
@@ -9,6 +14,8 @@ from ..events import Verdict
 from ..machine.devices import Node
 from ..plan.launch import Launch
 from ..results.state import LaunchState
+
+LONGEST = 5.0  # seconds between two readings of the clock that count
 
 
 class _Message(msgspec.Struct, frozen=True, tag=True):
@@ -117,3 +124,25 @@ class Timeouts(Struct, frozen=True):
     others: float = 10.0  # for the other nodes of a launch to fail by themselves, after the first
     report: float = 30.0  # after deadline and grace, for a node to end a launch and report that
     reconnect: float = 60.0  # after the silence, for the lost side to come back
+
+
+class AwakeClock:
+    """Monotonic seconds, without those in which this process was stopped.
+
+    A stopped process cannot tell that it was; but someone reads this clock with every heartbeat, so
+    only a stop makes the time between two readings long. Any thread may read it.
+
+    Args:
+        clock: monotonic seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._reading = clock, threading.Lock()
+        self._last, self._awake = clock(), 0.0
+
+    def __call__(self) -> float:
+        with self._reading:
+            now = self._clock()
+            self._awake += min(now - self._last, LONGEST)
+            self._last = now
+            return self._awake

@@ -1,4 +1,4 @@
-"""The schedulers of jobs, and how a run is split into jobs."""
+"""The schedulers of jobs, how a run is split into jobs, and how a job starts itself again."""
 
 import os
 import signal
@@ -10,14 +10,16 @@ from typing import Protocol
 from ..codec import read_record
 from ..config.runner_profile import RunnerProfile
 from ..config.schema import Benchmark
-from ..errors import DispatchError
+from ..errors import DispatchError, RunDirError
 from ..files import read_bytes
 from ..results.run_dir import RunDir
 from ..results.state import JobState
-from . import slurm_jobs
+from . import slurm
 from .run_context import RunPlan, missing_benchmarks
-from .slurm_jobs import JobStatus
+from .slurm import JobStatus, own_id
 
+RESTARTS = 3  # of a job by itself
+_TRIES = 3
 _RUNNING, _GONE = JobStatus("RUNNING", False), JobStatus("COMPLETED", True)
 
 
@@ -62,7 +64,7 @@ def _exists(job: str) -> bool:
 
 
 SCHEDULERS: Mapping[str, Scheduler] = {
-    "slurm": slurm_jobs,
+    "slurm": slurm,
     "local": ProcessJobs(),
     "debug": ProcessJobs(),
 }
@@ -118,3 +120,37 @@ def split_into_jobs(benchmarks: Sequence[Benchmark], nodes: int, allocation: str
     for benchmark in benchmarks:
         jobs.append(JobState(benchmark.name, benchmark.size(nodes), (benchmark.name,)))
     return sorted(jobs, key=lambda job: -job.nodes)
+
+
+def start_again(run: RunDir, job: str) -> None:
+    """Let this job start again; after ``RESTARTS`` restarts, cancel it: nodes are not the cause.
+
+    Args:
+        run: the run folder.
+        job: the name of the job in it.
+    """
+    if not own_id():
+        return
+    if int(os.environ.get("SLURM_RESTART_COUNT", "0")) < RESTARTS:
+        restart(run, job)
+    else:
+        slurm.cancel([own_id()])
+
+
+def restart(run: RunDir, job: str) -> None:
+    """Let this job start again, with fewer nodes if what is missing needs fewer.
+
+    Slurm lets a job ask for other nodes only while it waits. It does so from the request to start
+    again, and this process has some time from then until Slurm kills it.
+    """
+    own = own_id()
+    slurm.requeue(own)  # first, since the folder may be on a node that is gone
+    try:
+        plan = read_record(run.plan_json, RunPlan)
+        needed = nodes_needed(run, plan, read_record(run.job_json(job), JobState))
+    except RunDirError:
+        return  # it starts with as many nodes as before, and gives back what it does not need
+    assert plan.runner is not None
+    for _ in range(_TRIES):  # Slurm signals all processes of the job: a signal may end `scontrol`
+        if slurm.resize(own, needed, plan.runner):
+            return

@@ -2,38 +2,13 @@
 
 import os
 import re
-from dataclasses import replace
 from tempfile import TemporaryDirectory
 
 from msgspec import Struct
 
 from ..config.runner_profile import RunnerProfile
 from ..errors import DispatchError
-from .slurm_commands import field, job_record, output_of, own_id
-
-NODELIST = "nodelist"
-
-
-def placed(profile: RunnerProfile, nodes: int) -> RunnerProfile:
-    """The profile for a job on this many nodes, of those that its ``nodelist`` names.
-
-    Slurm gives a job all nodes of its list, and refuses one that asks for fewer. So if the list is
-    longer, every other node is excluded instead, and Slurm chooses from the list. A name that it
-    does not know stays in the list, for Slurm to refuse. The profile stays as it is if Slurm does
-    not answer.
-    """
-    if NODELIST not in profile.options:
-        return profile
-    listed = _expanded(profile.options[NODELIST])
-    known = (output_of("sinfo", "--all", "--noheader", "--Node", "--format=%N") or "").split()
-    if len(listed) <= nodes or not known:
-        return profile
-    options = {name: value for name, value in profile.options.items() if name != NODELIST}
-    if unknown := set(listed).difference(known):
-        options[NODELIST] = ",".join(sorted(unknown))
-    others = ",".join(sorted(set(known).difference(listed)))
-    excluded = [profile.exclude or "", _compressed(others)]
-    return replace(profile, options=options, exclude=",".join(filter(None, excluded)) or None)
+from .slurm import NODELIST, expanded, field, job_record, output_of, own_id
 
 
 def fewest_cpus(profile: RunnerProfile) -> int | None:
@@ -96,7 +71,7 @@ def host_names() -> list[str]:
     Raises:
         DispatchError: Slurm does not name them.
     """
-    names = _expanded(os.environ.get("SLURM_JOB_NODELIST", ""))
+    names = expanded(os.environ.get("SLURM_JOB_NODELIST", ""))
     if not names:
         raise DispatchError("`scontrol show hostnames` does not name the nodes of this job")
     return names
@@ -109,16 +84,5 @@ def has_first_node() -> bool:
     """
     record = job_record(own_id())
     first = field(record, "BatchHost")
-    names = _expanded(field(record, "NodeList")) if first else []
+    names = expanded(field(record, "NodeList")) if first else []
     return not names or first in names
-
-
-def _expanded(nodes: str) -> list[str]:
-    """``node[1-2]`` as ``node1`` and ``node2``; empty if Slurm does not answer."""
-    return (output_of("scontrol", "show", "hostnames", nodes) or "").split()
-
-
-def _compressed(nodes: str) -> str:
-    """``node1,node2`` as ``node[1-2]``; the same if Slurm does not answer."""
-    short = output_of("scontrol", "show", "hostlistsorted", nodes) if nodes else None
-    return short.strip() if short else nodes

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Generic, TypeVar
 
 from ..codec import decoder, encode
-from ..launch.metrics_channel import LineBuffer
+from ..launch.channel import LineBuffer
 from .agent_process import AgentProcess
 
 _CHUNK = 1 << 16

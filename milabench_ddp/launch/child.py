@@ -14,11 +14,10 @@ from ..events import Ended, Event, Note, Outcome, Output, Started, Verdict
 from ..in_time import in_time
 from ..results.state import ProcessState, RankCall, Survivor
 from .causes import with_kernel
-from .channel_ranks import ChannelRanks
+from .channel import ChannelRanks, Fifo, LineBuffer, parse_lines
 from .flight_recorder import DUMPS, collectives_begun
 from .hangs import calls_of, is_hang, told, who_hangs, with_hang
 from .keeper import Keeper, KeptProcess
-from .metrics_channel import Fifo, LineBuffer, parse_lines
 from .output_limit import OutputLimit
 from .reap import read_stat
 from .stacks import ENDED, PATIENCE, STACKS, Look, Looked, ended_ranks

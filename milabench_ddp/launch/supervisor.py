@@ -21,11 +21,11 @@ from ..events import Event, Outcome, Verdict, gravest
 from ..machine.host import oom_kills
 from ..plan.launch import Launch, Process
 from ..results.state import LaunchState, ProcessState
+from .channel import METRICS, START, Fifo
 from .child import Child
 from .hangs import is_hang
 from .keeper import Keeper
 from .kill_policy import KillPolicy, Stage
-from .metrics_channel import METRICS, START, Fifo
 from .stacks import STACKS, look
 from .stop_requests import StopRequests
 

@@ -10,8 +10,8 @@ import pytest
 
 from milabench_ddp.dispatch import agent as agent_module
 from milabench_ddp.dispatch.agent import Agent, CoordinatorLostError
-from milabench_ddp.dispatch.awake_clock import AwakeClock
 from milabench_ddp.dispatch.protocol import (
+    AwakeClock,
     Finish,
     FromAgent,
     Heartbeat,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.dispatch import agent_logs
-from milabench_ddp.dispatch.agent_logs import AgentLog, AgentLogs
+from milabench_ddp.dispatch import agent_process
+from milabench_ddp.dispatch.agent_process import AgentLog, AgentLogs
 from milabench_ddp.hidden import SECRETS
 
 
@@ -84,7 +84,7 @@ class HangingDisk(io.BytesIO):
 def test_a_disk_that_hangs_does_not_hold_up_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agent_logs, "_WRITE", 0.01)
+    monkeypatch.setattr(agent_process, "_WRITE", 0.01)
     log, disk, logs = AgentLog(tmp_path / "log"), HangingDisk(), AgentLogs()
     log._file.close()
     log._file = disk

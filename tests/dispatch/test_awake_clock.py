@@ -1,6 +1,6 @@
 import pytest
 
-from milabench_ddp.dispatch.awake_clock import LONGEST, AwakeClock
+from milabench_ddp.dispatch.protocol import LONGEST, AwakeClock
 from tests.support.dispatch import Clock
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.codec import write_record
-from milabench_ddp.dispatch import run_follower
-from milabench_ddp.dispatch.follow_jobs import follow_jobs, watch_run
-from milabench_ddp.dispatch.slurm_jobs import JobStatus
+from milabench_ddp.dispatch import follow
+from milabench_ddp.dispatch.follow import follow_jobs, watch_run
+from milabench_ddp.dispatch.slurm import JobStatus
 from milabench_ddp.events import Outcome, Status, Verdict
 from milabench_ddp.results.read_state import read_header
 from milabench_ddp.results.run_dir import RunDir
@@ -43,8 +43,8 @@ class OneJob:
 @pytest.fixture
 def waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunHeader:
     """The header of a run whose benchmark ``a`` is in job 7."""
-    monkeypatch.setattr(run_follower, "LOOK", 0.0)
-    monkeypatch.setattr(run_follower, "ASK", 0.0)
+    monkeypatch.setattr(follow, "LOOK", 0.0)
+    monkeypatch.setattr(follow, "ASK", 0.0)
     found = header("a")
     found.jobs.append(JobState("all", 1, ("a",), id="7"))
     write_record(RunDir(tmp_path).run_json, found)

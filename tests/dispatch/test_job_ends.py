@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from milabench_ddp.config.runner_profile import RunnerProfile
-from milabench_ddp.dispatch.job_ends import why_ended
-from milabench_ddp.dispatch.slurm_jobs import NO_FILES
+from milabench_ddp.dispatch.job_follower import why_ended
+from milabench_ddp.dispatch.slurm import NO_FILES
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.state import JobState
 from tests.support.launches import benchmark

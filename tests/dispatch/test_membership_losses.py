@@ -9,10 +9,10 @@ import pytest
 
 from milabench_ddp.codec import write_record
 from milabench_ddp.dispatch.agent_process import AgentProcess
-from milabench_ddp.dispatch.awake_clock import AwakeClock
 from milabench_ddp.dispatch.coordinator import Coordinator
 from milabench_ddp.dispatch.nodes import NodeHandle, NodeLost
 from milabench_ddp.dispatch.protocol import (
+    AwakeClock,
     Finish,
     FromAgent,
     Heartbeat,

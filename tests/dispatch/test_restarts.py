@@ -7,7 +7,7 @@ import pytest
 
 from milabench_ddp.codec import write_record
 from milabench_ddp.config.runner_profile import RunnerProfile
-from milabench_ddp.dispatch.restarts import restart, start_again
+from milabench_ddp.dispatch.schedulers import restart, start_again
 from milabench_ddp.events import Status
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.state import BenchmarkState, JobState

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from milabench_ddp.codec import write_record
-from milabench_ddp.dispatch.run_follower import ASK, RunFollower
+from milabench_ddp.dispatch.follow import ASK, RunFollower
 from milabench_ddp.events import Outcome, Status, Verdict
 from milabench_ddp.results.lock import alive
 from milabench_ddp.results.read_state import read_benchmark

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.config.runner_profile import RunnerProfile
+from milabench_ddp.dispatch.slurm import placed
 from milabench_ddp.dispatch.slurm_nodes import (
     fewest_cpus,
     has_first_node,
     host_names,
     keep_nodes,
     knows_gpus,
-    placed,
 )
 from milabench_ddp.errors import DispatchError
 

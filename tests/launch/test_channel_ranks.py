@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from milabench_ddp.events import Data, Event, Note, Outcome
 from milabench_ddp.launch import reap
-from milabench_ddp.launch.channel_ranks import ChannelRanks
-from milabench_ddp.launch.metrics_channel import Fifo
+from milabench_ddp.launch.channel import ChannelRanks, Fifo
 from tests.support.launches import launch
 from tests.support.supervised import EMIT, supervise
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from milabench_ddp.events import OWN_EVENTS, Data, Event, Metrics, Note
-from milabench_ddp.launch.metrics_channel import (
+from milabench_ddp.launch.channel import (
     LONGEST_LINE,
     Fifo,
     LineBuffer,

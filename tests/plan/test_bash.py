@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from milabench_ddp.events import Event, Output
-from milabench_ddp.launch.metrics_channel import METRICS
+from milabench_ddp.launch.channel import METRICS
 from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.launch.supervisor import Supervisor
 from milabench_ddp.plan.bash import comment, here_document, render

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from tempfile import TemporaryDirectory
 
-from milabench_ddp.launch.metrics_channel import METRICS, START
+from milabench_ddp.launch.channel import METRICS, START
 from milabench_ddp.launch.stacks import STACKS
 from milabench_ddp.plan.launch import Launch, Process
 from tests.support.launches import benchmark

@@ -19,9 +19,8 @@ from ...launch.stop_requests import StopRequests
 from ...progress import ProgressObserver
 from ...results.run_dir import RunDir
 from ...visible import in_line
-from ..agent_logs import AgentLog, AgentLogs
 from ..agent_main import AgentOptions
-from ..agent_process import AgentProcess
+from ..agent_process import AgentLog, AgentLogs, AgentProcess
 from ..membership import AgentConnection, Membership
 from ..nodes import Nodes
 from ..protocol import FromAgent, Timeouts

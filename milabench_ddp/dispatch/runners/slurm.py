@@ -17,9 +17,9 @@ from ...progress import ProgressObserver
 from ...results.run_dir import RunDir
 from ...results.state import JobState, RunHeader
 from ...visible import in_line
-from .. import slurm_jobs
-from ..follow_jobs import follow_jobs
-from ..job_ends import job_folder
+from .. import slurm
+from ..follow import follow_jobs
+from ..job_follower import job_folder
 from ..run_context import RunContext
 from ..schedulers import SCHEDULERS, Scheduler, split_into_jobs
 from ..slurm_nodes import fewest_cpus, knows_gpus
@@ -107,7 +107,7 @@ def submit(
             _submit_array(run, profile, nodes, group)
             note(group)
         except DispatchError:
-            slurm_jobs.cancel([job.id for job in jobs if job.id])  # submit all of them, or none
+            slurm.cancel([job.id for job in jobs if job.id])  # submit all of them, or none
             raise
 
 

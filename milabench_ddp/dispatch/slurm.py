@@ -1,4 +1,4 @@
-"""Jobs of Slurm: their statuses, why one is asked to stop, and how to cancel or restart them.
+"""Asks Slurm's commands: the statuses of jobs, why one is asked to stop, and what nodes one gets.
 
 ``squeue`` is up to date, but has only jobs that have not ended. ``sacct`` has the jobs that ended,
 a second or two late, if the site keeps accounts. ``scontrol`` has them everywhere, but only for a
@@ -7,8 +7,10 @@ few minutes.
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from msgspec import Struct
@@ -16,9 +18,8 @@ from msgspec import Struct
 from ..config.runner_profile import RunnerProfile
 from ..events import Outcome, Verdict
 from ..files import read_bytes
-from .slurm_commands import field, job_record, output_of, own_id
-from .slurm_nodes import NODELIST, placed
 
+NODELIST = "nodelist"
 PREEMPTED = Verdict(Outcome.CANCELLED, "pre-empted by another job")
 LIMIT = Verdict(Outcome.TIMEOUT, "ended by the time limit of its job")
 CANCELLED = Verdict(Outcome.CANCELLED, "its job was cancelled")
@@ -31,6 +32,37 @@ _NO_FILES_SIGNAL = "53"  # Slurm's sign of that; it is no signal
 _OOM_SIGNAL = "125"  # Slurm's sign of want of memory, which its word for the end says, too
 _TRIES = 3
 _ID = re.compile(r"\d+(?:_\d+)?")
+_SECONDS = 30  # to wait for an answer of a busy controller
+
+
+def output_of(*words: str, cwd: str | None = None) -> str | None:
+    """The output of a command; None if it fails or does not answer."""
+    try:
+        done = subprocess.run(
+            words, capture_output=True, text=True, timeout=_SECONDS, check=False, cwd=cwd
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def job_record(job: str) -> str:
+    """The output of ``scontrol show job``; empty if it does not know the job."""
+    return output_of("scontrol", "--oneliner", "show", "job", job) or ""
+
+
+def field(record: str, name: str) -> str:
+    """The value of a field of such a record; empty if it is not there."""
+    found = re.search(rf"(?:^|\s){name}=(\S*)", record)
+    return found[1] if found else ""
+
+
+def own_id(environ: Mapping[str, str] = os.environ) -> str:
+    """The id of the job of this process; empty outside of a job."""
+    array, index = environ.get("SLURM_ARRAY_JOB_ID"), environ.get("SLURM_ARRAY_TASK_ID")
+    if array and index:
+        return f"{array}_{index}"
+    return environ.get("SLURM_JOB_ID", "")
 
 
 class JobStatus(Struct, frozen=True):
@@ -96,7 +128,9 @@ def _last_word(job: str) -> str:
 
 def why_stopped() -> Verdict:
     """Why this job received a signal, as the verdict on the benchmarks that it interrupts."""
-    text = _own_record()
+    text = ""
+    for _ in range(_TRIES):  # Slurm signals all processes of a step: a signal may end `scontrol`
+        text = text or (job_record(own_id()) if own_id() else "")
     if field(text, "PreemptTime") not in ("", "None"):
         return PREEMPTED
     word = field(text, "JobState")
@@ -105,16 +139,6 @@ def why_stopped() -> Verdict:
     if word == "RUNNING" and _is_near_limit(text):
         return LIMIT
     return {"TIMEOUT": LIMIT, "PREEMPTED": PREEMPTED}.get(word, CANCELLED)
-
-
-def _own_record() -> str:
-    """The record of this job; empty outside of a job, or without an answer."""
-    if not own_id():
-        return ""
-    for _ in range(_TRIES):  # Slurm signals all processes of a step: a signal may end `scontrol`
-        if text := job_record(own_id()):
-            return text
-    return ""
 
 
 def _is_near_limit(text: str) -> bool:
@@ -178,3 +202,36 @@ def _daemon() -> str:
         return ""
     _, _, rest = status.partition(b"\nPPid:")
     return rest.partition(b"\n")[0].strip().decode()
+
+
+def placed(profile: RunnerProfile, nodes: int) -> RunnerProfile:
+    """The profile for a job on this many nodes, of those that its ``nodelist`` names.
+
+    Slurm gives a job all nodes of its list, and refuses one that asks for fewer. So if the list is
+    longer, every other node is excluded instead, and Slurm chooses from the list. A name that it
+    does not know stays in the list, for Slurm to refuse. The profile stays as it is if Slurm does
+    not answer.
+    """
+    if NODELIST not in profile.options:
+        return profile
+    listed = expanded(profile.options[NODELIST])
+    known = (output_of("sinfo", "--all", "--noheader", "--Node", "--format=%N") or "").split()
+    if len(listed) <= nodes or not known:
+        return profile
+    options = {name: value for name, value in profile.options.items() if name != NODELIST}
+    if unknown := set(listed).difference(known):
+        options[NODELIST] = ",".join(sorted(unknown))
+    others = ",".join(sorted(set(known).difference(listed)))
+    excluded = [profile.exclude or "", _compressed(others)]
+    return replace(profile, options=options, exclude=",".join(filter(None, excluded)) or None)
+
+
+def expanded(nodes: str) -> list[str]:
+    """``node[1-2]`` as ``node1`` and ``node2``; empty if Slurm does not answer."""
+    return (output_of("scontrol", "show", "hostnames", nodes) or "").split()
+
+
+def _compressed(nodes: str) -> str:
+    """``node1,node2`` as ``node[1-2]``; the same if Slurm does not answer."""
+    short = output_of("scontrol", "show", "hostlistsorted", nodes) if nodes else None
+    return short.strip() if short else nodes

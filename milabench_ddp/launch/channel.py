@@ -3,11 +3,17 @@
 The channel is a path, not an inherited descriptor: torchrun starts its workers with
 ``close_fds=True``, so a descriptor does not reach them, but a path in the environment does. Writes
 of at most PIPE_BUF (4,096) bytes are atomic, so all ranks of a torchrun may share one pipe.
+
+A line does not show which rank wrote it. A program whose ranks each write rates must therefore tell
+`rank` in each line; where it does not, the ranks that opened the channel are the only sign that
+there were several. inotify says when it is opened, and /proc by which processes: nothing is asked
+while the program computes.
 """
 
+import ctypes
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,6 +21,7 @@ from typing import Any
 from ..codec import loads
 from ..events import OWN_EVENTS, OWN_KEYS, Data, Event, Metrics, Note
 from ..metric_line import ordinary_lines
+from . import reap
 
 METRICS = "MILABENCH_METRICS"
 START = "MILABENCH_START"  # the start barrier: a pipe that ends for all its readers at once
@@ -23,6 +30,8 @@ LONGEST_LINE = 1 << 20
 """Bytes after which a line is split into pieces, because a program may never end it."""
 
 _CAPACITY = 1 << 20  # bytes a program may write before it must wait for the reader
+_IN_OPEN = 0x20
+_CHUNK = 1 << 16  # bytes of events of inotify that are read at once
 _SHOWN = 500  # characters kept of a line that is not an event
 
 
@@ -129,3 +138,47 @@ def _own(payload: dict[str, Any]) -> dict[str, Any]:
 
 def _format_error(tag: str, time: float, text: str, error: str) -> Note:
     return Note(tag, time, "format_error", {"line": text.strip()[:_SHOWN], "error": error})
+
+
+class ChannelRanks:
+    """The ranks that opened a metrics channel, by their variable ``RANK``.
+
+    ``fd`` is readable when the channel was opened; ``look`` then finds out by whom. A rank that
+    opens it for a single line is seldom seen: then only ``opened`` shows that it may not be alone.
+    The kernel may count two openings as one, if they follow each other at once.
+
+    Args:
+        path: the named pipe.
+        find: returns the pids of the processes that may open it.
+    """
+
+    def __init__(self, path: Path, find: Callable[[], set[int]]) -> None:
+        self.ranks: set[int] = set()
+        self._path, self._find = path, find
+        libc = ctypes.CDLL(None, use_errno=True)
+        self.fd = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        if self.fd >= 0:  # else the user has too many watches: nothing is known of the ranks
+            libc.inotify_add_watch(self.fd, os.fsencode(path), _IN_OPEN)
+        self.opened, self._due = 0, 1  # how often so far, and at the next look
+
+    def look(self) -> None:
+        """Find the ranks that have the channel open now.
+
+        A program may open it anew for each line, so the k-th look is after at least 2^k times.
+        """
+        with suppress(BlockingIOError):
+            self.opened += len(os.read(self.fd, _CHUNK)) // 16  # the size of an event
+        if self.opened < self._due:
+            return
+        self._due = 2 * self.opened
+        for pid in self._find():
+            with suppress(OSError):  # it is gone
+                has_open = any(
+                    fd.readlink() == self._path for fd in Path(f"/proc/{pid}/fd").iterdir()
+                )
+                if has_open and (rank := reap.rank(pid)) is not None:
+                    self.ranks.add(rank)
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)

@@ -1,21 +1,29 @@
-"""Follows a run of other processes through its run folder; can stop and start at any time."""
+"""Follows a run of other processes through its run folder, and the jobs of a run to their end.
 
+A follower can stop and start at any time. One command alone writes how a run with jobs ended.
+"""
+
+import shlex
 import time
 from collections.abc import Callable
+from contextlib import closing, nullcontext
 
-from ..events import Status, Verdict
+from ..events import Outcome, Status, Verdict
+from ..launch.stop_requests import StopRequests, stopped_by_signals
 from ..progress import ProgressObserver
+from ..results.lock import alive, is_alive
 from ..results.node_state import read_nodes
-from ..results.read_state import ignore, read_benchmark, require_state
+from ..results.read_state import ignore, read_benchmark, read_header, require_state
 from ..results.run_dir import RunDir, save_state
-from ..results.state import BenchmarkState, RunHeader
+from ..results.state import BenchmarkState, RunHeader, overall
 from .job_follower import FORGET, JobFollower
 from .node_records import NodeTeller
 from .repeats import tell_launches
-from .schedulers import Scheduler
+from .schedulers import Scheduler, scheduler_of
 
 ASK = 5.0  # seconds between questions to the scheduler
 LOOK = 0.5  # seconds between looks into the folder
+GOES_ON = "no longer watched; the run goes on: `milabench watch {0}` follows it"
 
 
 class RunFollower:
@@ -80,17 +88,13 @@ class RunFollower:
             if self._clock() >= next_ask:
                 if self.has_ended():
                     return True
-                next_ask = self._clock() + self._pause()
+                # fewer seconds when only the jobs have not ended
+                have_ended = all(self.statuses[name].has_ended for name in self._open)
+                pause = LOOK if self._jobs is None else 1.0 if have_ended else ASK
+                next_ask = self._clock() + pause
             if until():
                 return False
             self._sleep(LOOK)
-
-    def _pause(self) -> float:
-        """Seconds until the next question; fewer when only the jobs have not ended."""
-        if self._jobs is None:
-            return LOOK
-        have_ended = all(self.statuses[name].has_ended for name in self._open)
-        return 1.0 if have_ended else ASK
 
     def look(self) -> None:
         """Read the states of the nodes and the benchmarks, and report what has changed."""
@@ -109,7 +113,13 @@ class RunFollower:
                 ago = max(0.0, time.time() - (state.started or time.time()))
                 self._observer.begin(name, state.nodes, state.max_duration, ago)
             self._left.discard(name)
-            self._tell_launches(state)
+            count = len(state.launches)
+            if count and count != self._launches.get(name, 0):
+                tell_launches(state, self._observer)
+            self._launches[name] = count
+            self._paused.discard(name)
+            if state.is_paused:
+                self._paused.add(name)
         elif state.ended is not None:
             if state.ended != self._ends.get(name):
                 self._ends[name] = state.ended
@@ -124,17 +134,6 @@ class RunFollower:
             if name not in self._left:
                 self._left.add(name)
                 self._observer.message(f"{name}: {state.reason or 'it waits again'}")
-
-    def _tell_launches(self, state: BenchmarkState) -> None:
-        name, count = state.name, len(state.launches)
-        if count != self._launches.get(name, 0):
-            self._launches[name] = count
-            if count:
-                tell_launches(state, self._observer)
-        if state.is_paused:
-            self._paused.add(name)
-        else:
-            self._paused.discard(name)
 
     def has_ended(self) -> bool:
         """Ask once whether the run has ended; then each of its benchmarks has a verdict."""
@@ -166,3 +165,81 @@ class RunFollower:
     def _end(self, name: str, verdict: Verdict) -> None:
         self.statuses[name] = Status(verdict.outcome)
         self._observer.end(name, verdict)
+
+
+def follow_jobs(
+    run: RunDir,
+    header: RunHeader,
+    observer: ProgressObserver,
+    scheduler: Scheduler,
+    *,
+    cancels: bool,
+) -> Outcome:
+    """Follow a run's jobs to their end; with ``cancels``, Ctrl-C cancels them.
+
+    The caller holds the run's lock: this writes how the run ended.
+    """
+    with closing(StopRequests()) as requests, stopped_by_signals(requests):
+        follower = RunFollower(run, header, observer, scheduler, tells_ended=not cancels)
+        has_ended = follower.follow(lambda: bool(requests.stops))
+        if not has_ended and cancels:
+            observer.message("cancelling the jobs")
+            scheduler.cancel([job.id for job in header.jobs if not job.state])
+            requests.stops = 0
+            has_ended = follower.follow(lambda: bool(requests.stops))
+        if not has_ended:
+            observer.message(GOES_ON.format(shlex.quote(str(run.path))))
+            return Outcome.CANCELLED
+        return _write_end(run, header, follower)
+
+
+def _write_end(run: RunDir, header: RunHeader, follower: RunFollower) -> Outcome:
+    header.outcome = overall(follower.statuses.values())
+    header.ended = time.time()
+    save_state(run, run.run_json, header)
+    return header.outcome
+
+
+def settle(run: RunDir) -> None:
+    """Write how a run ended whose jobs have ended while no command followed it.
+
+    Nothing happens if it goes on, if another command follows it, or if the scheduler does not
+    answer.
+
+    Raises:
+        MilabenchError: it cannot be read or written.
+    """
+    header = read_header(run)
+    if header.outcome is not None or not header.jobs:
+        return
+    with alive(run.path) as is_mine:
+        if is_mine:
+            header = read_header(run)
+            age = time.time() - run.run_json.stat().st_mtime
+            forget = 0.0 if age > FORGET else FORGET
+            scheduler = scheduler_of(run)
+            follower = RunFollower(run, header, ProgressObserver(), scheduler, forget=forget)
+            if header.outcome is None and follower.has_ended():
+                _write_end(run, header, follower)
+
+
+def watch_run(run: RunDir, header: RunHeader, observer: ProgressObserver) -> Outcome:
+    """Follow a run that goes on; Ctrl-C ends only the watching.
+
+    ``header`` is read from the file: if the jobs ended while unwatched, it has no outcome yet.
+    """
+    while True:
+        with alive(run.path) if header.jobs else nullcontext() as is_mine:
+            if is_mine and (found := read_header(run)).outcome is None:
+                return follow_jobs(run, found, observer, scheduler_of(run), cancels=False)
+        # Another command runs it or follows its jobs, and writes how it ends.
+        with closing(StopRequests()) as requests, stopped_by_signals(requests):
+            follower = RunFollower(run, header, observer, tells_ended=True)
+            has_ended = follower.follow(
+                lambda: bool(requests.stops or (header.jobs and not is_alive(run.path)))
+            )
+            if requests.stops and not has_ended:
+                observer.message(GOES_ON.format(shlex.quote(str(run.path))))
+                return Outcome.CANCELLED
+        if has_ended:
+            return require_state(run).header.outcome or Outcome.LOST

@@ -16,12 +16,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from ..numerics import Floats, np
 
-    Floats = NDArray[np.float64]
-    Marks = NDArray[np.bool_]
+if TYPE_CHECKING:
     Doubles = array[float]
 else:
     Doubles = array  # Python 3.11 knows no other name for it as it runs
@@ -85,10 +82,8 @@ class Scratch:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return begin
 
-    def read(self, begin: int, count: int) -> "Floats":
+    def read(self, begin: int, count: int) -> Floats:
         """The numbers that begin at a place, shape (n,)."""
-        from ..numerics import np
-
         assert self._file is not None
         return np.frombuffer(os.pread(self._file.fileno(), WORD * count, begin))
 
@@ -119,8 +114,6 @@ class Column:
 
     @property
     def has_nan(self) -> bool:
-        from ..numerics import np
-
         return any(place not in self.odd for place in np.isnan(self.values()).nonzero()[0].tolist())
 
     def extend(self, told: Sequence[object]) -> None:
@@ -128,7 +121,7 @@ class Column:
         self.is_whole = self.is_whole and set(map(type, told)) <= {int}
         self.add(doubles(told), not_doubles(told))
 
-    def add(self, values: "Doubles | Floats", odd: Mapping[int, object] = NOTHING) -> None:
+    def add(self, values: Doubles | Floats, odd: Mapping[int, object] = NOTHING) -> None:
         """Add numbers, and what was told instead of them, by its place among these."""
         self.odd |= {self._count + place: value for place, value in odd.items()}
         if not self._count and len(values):
@@ -152,10 +145,8 @@ class Column:
             self._scratch = scratch, scratch.add(self._own)
             self._own = None
 
-    def values(self) -> "Floats":
+    def values(self) -> Floats:
         """The numbers, shape (n,); to be read alone, and not beyond the next change."""
-        from ..numerics import np
-
         if self._scratch is not None:
             scratch, begin = self._scratch
             return scratch.read(begin, self._count)

@@ -4,22 +4,17 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from itertools import compress
 from math import inf, nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET
 
 from ..metric_line import LARGEST
+from ..numerics import Floats, Marks, np
 from .columns import Metric, doubles, not_doubles
 from .defects import DefectKind
 from .rates import are_rates, is_rank, is_warmup, training_rate
 from .records import FACTS, Payload, Record
 from .special_keys import SPECIAL, WITHOUT_NUMBERS, add_special
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from .columns import Floats, Marks
 
 NOT_NUMBERS = WITHOUT_NUMBERS | {
     # counts, dates and texts
@@ -45,13 +40,11 @@ class RepeatedLines:
 
     def __init__(self) -> None:
         # of lines that came together: their hashes, and their first and last times
-        self._blocks: list[tuple[NDArray[np.uint64], float, float]] = []
+        self._blocks: list[tuple[Any, float, float]] = []
         self._latest = -inf  # time
 
-    def add(self, rank: "Floats", step: "Floats", time: "Floats", rate: "Floats") -> "Marks":
+    def add(self, rank: Floats, step: Floats, time: Floats, rate: Floats) -> Marks:
         """Add at least one line, shape (n,); return which of them were written before."""
-        from ..numerics import np
-
         hashes = np.zeros(len(time), np.uint64)
         for column in (rank, step, time + 0.0, rate):
             hashes ^= np.ascontiguousarray(column, float).view(np.uint64)
@@ -108,10 +101,8 @@ class PayloadReader:
 
     def _add_rates(
         self, payloads: Sequence[Payload], places: Sequence[int], report: Report
-    ) -> "Floats":
+    ) -> Floats:
         """Add the training rates; return how many usable ones there are up to each payload."""
-        from ..numerics import np
-
         before = self._record.told.usable
         usable = np.zeros(len(payloads))
         rates, there = [], []
@@ -133,11 +124,9 @@ class PayloadReader:
         self,
         rates: Sequence[Any],
         payloads: Sequence[Payload],
-        report: "Callable[[DefectKind, Marks], None]",
-    ) -> "Marks":
+        report: Callable[[DefectKind, Marks], None],
+    ) -> Marks:
         """Add rates, and what their lines tell; return which are usable and after the warm-up."""
-        from ..numerics import np
-
         record = self._record
         columns = {}
         for name in ("steps", "step", "time", "elapsed", "arrived"):
@@ -183,7 +172,7 @@ class PayloadReader:
         values: Sequence[Any],
         places: Sequence[int],
         ranks: Sequence[int],
-        seen: "Floats",
+        seen: Floats,
     ) -> None:
         """Add what lines told under a name: a number each, or a group of numbers by their names.
 
@@ -205,10 +194,8 @@ class PayloadReader:
         values: Sequence[Any],
         places: Sequence[int],
         ranks: Sequence[int],
-        seen: "Floats",
+        seen: Floats,
     ) -> None:
-        from ..numerics import np
-
         is_number = np.abs(np.array(doubles(values))) < LARGEST
         for value in compress(values, (~is_number).tolist()):
             if isinstance(value, float | str) and str(value).lower() in NOT_FINITE:

@@ -1,41 +1,36 @@
 """The observations of the training rate in result files, as columns."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import asdict, astuple
 
+from ..numerics import Floats, Marks, np
 from .columns import NOTHING, Column
 from .rates import are_rates
-
-if TYPE_CHECKING:
-    from .columns import Floats, Marks
 
 
 class RateColumns(Struct, frozen=True, eq=False):
     """Observations in the order in which they were written, shape (n,) each."""
 
-    rate: "Floats"  # units per second; NaN where it is no number
-    steps: "Floats"  # how many it covers; NaN where a line does not tell it, as in the next three
-    time: "Floats"  # when the program wrote it, in seconds since the epoch, as it says
-    elapsed: "Floats"  # milabench: its duration in seconds; ours: since the loop began
-    arrived: "Floats"  # when the supervisor read it, in seconds since the epoch
-    rank: "Floats"  # whose rate it is; 0 if it is not told
-    warmup: "Marks"
-    repeated: "Marks"  # the same line was written before
-    counts: "Marks"  # not as warm-up, not written twice, and with a usable rate
+    rate: Floats  # units per second; NaN where it is no number
+    steps: Floats  # how many it covers; NaN where a line does not tell it, as in the next three
+    time: Floats  # when the program wrote it, in seconds since the epoch, as it says
+    elapsed: Floats  # milabench: its duration in seconds; ours: since the loop began
+    arrived: Floats  # when the supervisor read it, in seconds since the epoch
+    rank: Floats  # whose rate it is; 0 if it is not told
+    warmup: Marks
+    repeated: Marks  # the same line was written before
+    counts: Marks  # not as warm-up, not written twice, and with a usable rate
 
     def __len__(self) -> int:
         return len(self.rate)
 
-    def at(self, chosen: "Marks | slice") -> "RateColumns":
+    def at(self, chosen: Marks | slice) -> "RateColumns":
         return RateColumns(*(column[chosen] for column in astuple(self)))
 
     def by_rank(self) -> "dict[int, RateColumns]":
         """The observations of each rank, in the order of their numbers."""
-        from ..numerics import np
-
         if not len(self):
             return {}
         if (self.rank == self.rank[0]).all():
@@ -50,8 +45,6 @@ class RateColumns(Struct, frozen=True, eq=False):
 
 def joined(parts: Sequence[RateColumns]) -> RateColumns:
     """The observations of several files as those of one; at least one file."""
-    from ..numerics import np
-
     if len(parts) == 1:
         return parts[0]
     return RateColumns(*map(np.concatenate, zip(*map(astuple, parts), strict=True)))
@@ -72,7 +65,7 @@ class Rates(Struct):
     def __len__(self) -> int:
         return len(self.rate)
 
-    def add(self, columns: "Mapping[str, Floats]", odd: Mapping[int, object]) -> None:
+    def add(self, columns: Mapping[str, Floats], odd: Mapping[int, object]) -> None:
         """Add observations by the names of the fields, and what was told instead of rates."""
         for name, column in asdict(self).items():
             column.add(columns[name], odd if name == "rate" else NOTHING)

@@ -8,16 +8,14 @@ its launch, and the report's of a recorded run are all by ``why_nothing_measured
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
 from msgspec import UNSET, Struct, field
 
 from ..errors import shortened, shown_names
 from ..events import NO_RATE, NO_USABLE_RATE
 from ..metric_line import LARGEST, LARGEST_RANK, MetricLine
-
-if TYPE_CHECKING:
-    from .columns import Floats, Marks
+from ..numerics import Floats, Marks
 
 OFTEN = 10  # times that a channel is opened: not once by a rank, but again and again
 MEASURED = ("", "0", "false", "no", "none", "off")  # texts of `warmup` that mean none
@@ -40,7 +38,7 @@ def is_rate(value: object) -> TypeGuard[float]:
     return value == 0 or 1 / LARGEST < value < LARGEST  # false for NaN, right for 400 digits
 
 
-def are_rates(values: "Floats") -> "Marks":
+def are_rates(values: Floats) -> Marks:
     """Which values can be rates, as ``is_rate`` says of one; shape (n,)."""
     usable: Marks = (values == 0) | ((values > 1 / LARGEST) & (values < LARGEST))
     return usable

@@ -6,7 +6,7 @@ from ..errors import SelectionError
 from ..options.reading import HistoryOptions
 from ..report.history.history import history_of
 from ..report.history.history_faces import FACES, history_text
-from ..results.run_folders import run_folders
+from ..results.read_run import run_folders
 from .final_report import shown_width
 
 

@@ -45,10 +45,18 @@ class PlanSpec(Struct, frozen=True):
     @property
     def jobs(self) -> int:
         """How many jobs of many ranks a node runs; 0 for independent processes."""
-        return self.options["n"] if self.method == "njobs" else 0
+        return recorded_jobs({"method": self.method, **self.options})
 
     def __str__(self) -> str:
         return " ".join([self.method, *map(str, self.options.values())])
+
+
+def recorded_jobs(plan: object) -> int:
+    """``PlanSpec.jobs`` of the plan in a file of results, which may hold anything."""
+    if not isinstance(plan, Mapping) or plan.get("method") != "njobs":
+        return 0
+    count = plan.get("n")
+    return count if isinstance(count, int) and count > 0 else 1
 
 
 _Images = Annotated[int, Meta(ge=1, le=10**8)]

@@ -52,40 +52,28 @@ def check_gpus(
     if backend.torch_device not in _CHECKED:
         return ()
     warnings = dict.fromkeys(backend.others(node.devices))  # each once
-    for part in _shown_together(node):
-        warnings |= dict.fromkeys(_check_part(plan, list(benchmarks), part, environ, check))
-    return tuple(warnings)
-
-
-def _shown_together(node: Node) -> list[Node]:
+    script = shipped_root() / "benchmarks" / "common" / "preflight.py"
+    parts = [node]  # of GPUs that a process can see together
     if any(device.id.startswith("MIG-") for device in node.devices):
-        return [replace(node, devices=(device,)) for device in node.devices]
-    return [node]
-
-
-def _check_part(
-    plan: RunPlan,
-    benchmarks: Sequence[Benchmark],
-    node: Node,
-    environ: Mapping[str, str],
-    check: Check,
-) -> list[str]:
-    """Check GPUs that a process can see together; returns warnings."""
-    uuids = _uuids(plan.arch, node)
-    warnings: list[str] = []
-    for (python, env), using in _interpreters(plan, benchmarks, node).items():
-        compiled = [benchmark.name for benchmark in using if _is_compiled(benchmark)]
-        given = json.dumps({"uuids": uuids, "compiled": compiled})
-        script = shipped_root() / "benchmarks" / "common" / "preflight.py"
-        try:
-            found = check([python, "-u", str(script), given], {**environ, **dict(env)})
-        except MachineError as error:
-            raise MachineError(
-                f"--device {plan.arch}: {python} cannot use the GPUs: {error}. "
-                f"It would run {_some(using)}. To measure the CPU: --device cpu"
-            ) from error
-        warnings += found
-    return warnings
+        parts = [replace(node, devices=(device,)) for device in node.devices]
+    benchmarks = list(benchmarks)
+    for part in parts:
+        gpus = backend.accelerators(part.devices)["gpus"]
+        uuids = [gpus[str(device.index)].get("uuid") or "" for device in part.devices]
+        shown = [uuid if uuid.startswith("GPU-") else None for uuid in uuids]
+        for (python, env), using in _interpreters(plan, benchmarks, part).items():
+            compiled = [benchmark.name for benchmark in using if _is_compiled(benchmark)]
+            given = json.dumps({"uuids": shown, "compiled": compiled})
+            try:
+                found = check([python, "-u", str(script), given], {**environ, **dict(env)})
+            except MachineError as error:
+                names = shown_names([benchmark.name for benchmark in using], _SHOWN)
+                raise MachineError(
+                    f"--device {plan.arch}: {python} cannot use the GPUs: {error}. "
+                    f"It would run {names}. To measure the CPU: --device cpu"
+                ) from error
+            warnings |= dict.fromkeys(found)
+    return tuple(warnings)
 
 
 def _interpreters(
@@ -114,13 +102,3 @@ def uses_torch(program: Path) -> bool:
 def _is_compiled(benchmark: Benchmark) -> bool:
     words = " ".join(benchmark.argv).replace("=", " ").split()
     return _COMPILE in words and words[words.index(_COMPILE) + 1 :][:1] == ["inductor"]
-
-
-def _uuids(arch: str, node: Node) -> list[str | None]:
-    gpus = BACKENDS[arch].accelerators(node.devices)["gpus"]
-    uuids = [gpus[str(device.index)].get("uuid") for device in node.devices]
-    return [uuid if uuid and uuid.startswith("GPU-") else None for uuid in uuids]
-
-
-def _some(benchmarks: Sequence[Benchmark]) -> str:
-    return shown_names([benchmark.name for benchmark in benchmarks], _SHOWN)

@@ -8,16 +8,16 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import Self
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..errors import contained, reason_of
 from ..events import Outcome
 from ..progress import ProgressObserver
-from ..results.node_state import NodeStatus
+from ..results.node_state import NodeState, NodeStatus
 from ..results.run_dir import RunDir
 from .agent_process import AgentProcess, is_about_memory
 from .node_records import NodeRecords
@@ -175,8 +175,11 @@ class Membership:
         for message in messages or ():
             handle = member.handle
             if handle is None:
-                with contained(partial(self._refuse_for, member)):
+                errors: list[Exception] = []
+                with contained(errors.append):
                     self._meet(member, message)
+                for error in errors:
+                    self._refuse(member, reason_of(error))
             elif not handle.is_alive:
                 self._greet(member, handle, message)
             else:
@@ -185,7 +188,12 @@ class Membership:
                     case Problem(text):
                         self._observer.message(f"{handle.name}: {text}")
                     case Pong(id, clock) if id == member.ping:
-                        self._set_clock(member, clock)
+                        delay = (self._wall_clock() - member.pinged) / 2
+                        known = self._records.states[member.name]
+                        offset = clock - (member.pinged + delay)
+                        told = replace(known, clock_offset=offset, clock_error=delay)
+                        self._records.change(member.name, told)
+                        member.ping, member.clock_due = "", None
                     case _:
                         yield handle, message
         if messages is None:
@@ -210,9 +218,6 @@ class Membership:
             reason = f"it {reason}"
         self._records.set(member.name, status, reason, member.process.last_lines())
 
-    def _refuse_for(self, member: _Member, error: Exception) -> None:
-        self._refuse(member, reason_of(error))
-
     def _refuse(self, member: _Member, reason: str) -> None:
         member.is_refused = True
         self._fail(member, reason)
@@ -235,7 +240,8 @@ class Membership:
                 member.handle = NodeHandle(rank, node, address, member.connection.send)
                 member.heard = self._clock()
                 self._handles[rank] = member.handle
-                self._records.meet(member.name, node.name, facts, warnings)
+                joined = NodeState(node.name, NodeStatus.JOINED, facts=facts, warnings=warnings)
+                self._records.change(member.name, joined)
                 member.clock_due = self._clock() + self._timeouts.clock
                 self._ping(member)
 
@@ -249,12 +255,6 @@ class Membership:
     def _ping(self, member: _Member) -> None:
         member.ping, member.pinged = uuid.uuid4().hex, self._wall_clock()
         member.connection.send(Ping(member.ping))
-
-    def _set_clock(self, member: _Member, clock: float) -> None:
-        now = self._wall_clock()
-        error = (now - member.pinged) / 2
-        self._records.set_clock(member.name, clock - (member.pinged + error), error)
-        member.ping, member.clock_due = "", None
 
     def _greet(self, member: _Member, handle: NodeHandle, message: FromAgent) -> None:
         """Ask a lost node with a ``Ping``: only its ``Pong`` is sure to be a new message."""

@@ -78,18 +78,7 @@ class NodeRecords:
         self, name: str, status: NodeStatus, reason: str = "", log: tuple[str, ...] = ()
     ) -> None:
         """Set whether a node takes part, and why it does not."""
-        self._change(name, replace(self.states[name], status=status, reason=reason, log=log))
-
-    def meet(
-        self, name: str, own_name: str, facts: Mapping[str, str], warnings: tuple[str, ...] = ()
-    ) -> None:
-        """Take note that a node has joined, with the name that it gives itself, and its facts."""
-        joined = NodeState(own_name, NodeStatus.JOINED, facts=facts, warnings=warnings)
-        self._change(name, joined)
-
-    def set_clock(self, name: str, offset: float, error: float) -> None:
-        """Set by how many seconds a node's clock is ahead, and the uncertainty of that."""
-        self._change(name, replace(self.states[name], clock_offset=offset, clock_error=error))
+        self.change(name, replace(self.states[name], status=status, reason=reason, log=log))
 
     def tell(self) -> None:
         """Tell what has changed."""
@@ -97,7 +86,7 @@ class NodeRecords:
             self._teller.tell(self.states)
         self._has_changed = False
 
-    def _change(self, name: str, state: NodeState) -> None:
+    def change(self, name: str, state: NodeState) -> None:
         if state != self.states[name]:
             self.states[name], self._has_changed = state, True
             self._write(name)

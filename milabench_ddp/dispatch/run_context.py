@@ -152,8 +152,6 @@ def create_run(
         RunDirError: the folder cannot be made.
     """
     run = create(base, name)
-    lock = ExitStack()
-    lock.enter_context(claimed(run.path))
     header = RunHeader(
         name=run.name,
         milabench=__version__,
@@ -167,7 +165,13 @@ def create_run(
         seed=plan.seed,
         sides=plan.sides,
     )
-    context = RunContext(run, header, plan, suite.benchmarks, lock=lock)
+    return _begun(run, header, plan)
+
+
+def _begun(run: RunDir, header: RunHeader, plan: RunPlan) -> RunContext:
+    lock = ExitStack()
+    lock.enter_context(claimed(run.path))
+    context = RunContext(run, header, plan, plan.benchmarks, lock=lock)
     write_plan(run, plan)
     context.save()
     return context
@@ -180,18 +184,13 @@ def begin_traces(context: RunContext, benchmarks: tuple[Benchmark, ...]) -> RunC
         RunDirError: the folder cannot be made.
     """
     run = create_folder(context.run.traces)
-    lock = ExitStack()
-    lock.enter_context(claimed(run.path))
     records = {benchmark.name: benchmark.record for benchmark in benchmarks}
     header = replace(
         context.header, name=f"{context.run.name}: traces", created=time.time(),
         suite=records, skipped=[], jobs=[], outcome=None, ended=None, sides=(),
     )  # fmt: skip
     plan = replace(context.plan, benchmarks=benchmarks, repeats=1, until=None)
-    inner = RunContext(run, header, plan, benchmarks, lock=lock)
-    inner.save()
-    write_plan(run, plan)
-    return inner
+    return _begun(run, header, plan)
 
 
 def resume_run(run: RunDir, settings: Mapping[str, str | int]) -> RunContext:

@@ -4,6 +4,7 @@ import fcntl
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -124,7 +125,11 @@ class Child:
         end = self._keeper.end(self._kept)
         for fd in self.pipes:
             self._read_rest(fd)
-        self._emit_rest()
+        for stream, limit in self._limits.items():
+            if text := limit.rest():
+                self._emit(Output(self.tag, time.time(), stream, text))
+            if limit.left_out:
+                self._tell(f"{stream}: {limit.left_out}")
         error = self._kept.error
         if end.error and stopped is None:
             error = end.error
@@ -163,14 +168,6 @@ class Child:
             survivors=tuple(survivors),
         )
 
-    def _emit_rest(self) -> None:
-        now = time.time()
-        for stream, limit in self._limits.items():
-            if text := limit.rest():
-                self._emit(Output(self.tag, now, stream, text))
-            if limit.left_out:
-                self._tell(f"{stream}: {limit.left_out}")
-
     def _read_rest(self, fd: int) -> None:
         left = fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ)
         while left > 0 and (chunk := _read_now(fd)):
@@ -203,15 +200,11 @@ class Child:
         for call in calls_of(self.looked):
             begun = None
             if dumps and call.rank is not None:
-                begun = self._begun(dumps, call.rank)
+                look = partial(collectives_begun, dumps, call.rank, self._started)
+                with suppress(TimeoutError):
+                    begun = in_time(look, PATIENCE)
             calls.append(replace(call, begun=begun))
         return tuple(calls)
-
-    def _begun(self, dumps: str, rank: int) -> int | None:
-        try:
-            return in_time(partial(collectives_begun, dumps, rank, self._started), PATIENCE)
-        except TimeoutError:
-            return None
 
     def _tell_writers(self) -> None:
         told, channel = self.observed.told, self.channel_ranks

@@ -8,7 +8,7 @@ from ..errors import spans
 from ..events import Outcome, Verdict
 from ..results.state import RankCall
 from .causes import may_follow
-from .frames import Threads, active, caller, waits_in
+from .frames import active, caller, waits_in
 from .stacks import Looked
 
 _SHOWN = 4  # groups of ranks in a sentence
@@ -66,7 +66,8 @@ def who_hangs(calls: Iterable[RankCall]) -> str:
         groups.setdefault(_does(call, has_suspect=has_suspect), []).append(call.rank or 0)
     said = []
     for (one, several), members in groups.items():
-        named = _numbers(members)
+        *most, end = spans(members)
+        named = f"{', '.join(most)} and {end}" if most else end  # such as 0, 1 and 3-7
         said.append(f"rank {named} {one}" if len(members) == 1 else f"ranks {named} {several}")
     more = f"; {len(said) - _SHOWN} more places" if len(said) > _SHOWN else ""
     return "; ".join(said[:_SHOWN]) + more
@@ -94,18 +95,15 @@ def told(found: Sequence[Looked]) -> str:
             who = "it" if seen.rank is None else f"rank {seen.rank}"
             head, place = f"{who} {does} (pid {seen.pid})", int(_waits(call))
         kernel = f", in {seen.kernel}" if seen.kernel else ""
-        lines = [head, f"  state {seen.state or 'gone'}{kernel}", *_lines(seen.threads)]
+        lines = [head, f"  state {seen.state or 'gone'}{kernel}"]
+        for number, stack in enumerate(reversed(seen.threads)):
+            if number:
+                lines.append("  another thread:")
+            for frame in stack:
+                lines.append(f'  File "{frame.file}", line {frame.line} in {frame.function}')
         blocks.append((place, "\n".join(lines)))
     blocks.sort(key=lambda block: block[0])
     return "\n\n".join(text for _, text in blocks) + "\n"
-
-
-def _lines(threads: Threads) -> Iterable[str]:
-    for number, stack in enumerate(reversed(threads)):
-        if number:
-            yield "  another thread:"
-        for frame in stack:
-            yield f'  File "{frame.file}", line {frame.line} in {frame.function}'
 
 
 def _by_collectives(ranks: Sequence[RankCall]) -> Sequence[RankCall]:
@@ -146,9 +144,3 @@ def _does(call: RankCall, *, has_suspect: bool) -> tuple[str, str]:
     if call.is_busy:  # it may be slow, or never return: nothing tells
         return f"is busy in {call.call}", f"are busy in {call.call}"
     return f"hangs in {call.call}", f"hang in {call.call}"
-
-
-def _numbers(ranks: Sequence[int]) -> str:
-    """Ranks in a sentence: ``0, 1 and 3-7``."""
-    *most, end = spans(ranks)
-    return f"{', '.join(most)} and {end}" if most else end

@@ -96,7 +96,10 @@ class Look:
         """The processes, ranks first; what py-spy tells by the ``deadline``, in monotonic time."""
         found = []
         lasted = time.monotonic() - self._began
-        for pid in sorted(self._pids, key=self._order):
+        in_order = sorted(
+            (pid not in self._ranks, self._ranks.get(pid) or 0, pid) for pid in self._pids
+        )
+        for _, _, pid in in_order:
             threads: Threads = ()
             moves = False
             if pid in self._answers:
@@ -105,7 +108,9 @@ class Look:
             elif pid in self._spied:
                 threads = of_py_spy(_output(self._spied[pid], deadline))
             is_rank, state = pid in self._ranks, status(pid).get("State", "")[:1]
-            rank, command, kernel = self._ranks.get(pid), _command(pid), _kernel(pid)
+            rank, kernel = self._ranks.get(pid), _kernel(pid)
+            words = _read(Path(f"/proc/{pid}/cmdline")).split("\0")
+            command = " ".join(SECRETS.hide_words(words)).strip()[:200]
             computed = _cpu_seconds(pid) - self._computed.get(pid, math.inf)
             is_busy = lasted > PAUSE / 2 and computed >= BUSY * lasted
             found.append(
@@ -116,9 +121,6 @@ class Look:
         with suppress(OSError):  # a full disk: then ranks wait for ``PATIENCE``
             (self._folder / DONE).touch()
         return found
-
-    def _order(self, pid: int) -> tuple[bool, int, int]:
-        return pid not in self._ranks, self._ranks.get(pid) or 0, pid
 
 
 def look(looks: Sequence[Look]) -> list[list[Looked]]:
@@ -265,11 +267,6 @@ def _output(spy: "subprocess.Popen[str]", deadline: float) -> str:
         except subprocess.TimeoutExpired:
             spy.kill()
             return ""
-
-
-def _command(pid: int) -> str:
-    whole = _read(Path(f"/proc/{pid}/cmdline"))
-    return " ".join(SECRETS.hide_words(whole.split("\0"))).strip()[:200]
 
 
 def _kernel(pid: int) -> str:

@@ -142,7 +142,10 @@ class Supervisor:
             while self._alive:
                 ready = self._selector.select(self._policy.seconds_left(self._clock()))
                 # Requests come first: a process that ends now may have got the same signal.
-                self._heed_requests(self._clock())
+                if self._requests.stops:
+                    self._policy.stop(self._clock(), self._requests.verdict)
+                if self._requests.stops > 1:
+                    self._policy.kill(self._clock())
                 self._heed_room()
                 for key, _ in ready:
                     key.data()
@@ -154,12 +157,6 @@ class Supervisor:
 
     def _watch(self, fd: int, handle: Callable[[], None]) -> None:
         self._selector.register(fd, selectors.EVENT_READ, handle)
-
-    def _heed_requests(self, now: float) -> None:
-        if self._requests.stops:
-            self._policy.stop(now, self._requests.verdict)
-        if self._requests.stops > 1:
-            self._policy.kill(now)
 
     def _heed_room(self) -> None:
         has_room = self._has_room()

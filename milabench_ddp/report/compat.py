@@ -14,6 +14,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from ..codec import about
+from ..config.schema import recorded_jobs
 from ..numerics import Floats, np
 from ..results.columns import Column
 from ..results.defects import DefectKind
@@ -92,11 +93,10 @@ def succeeded(record: Record) -> bool:
 
 
 def ngpu(config: Payload) -> int:
-    """The devices of a launch: for njobs all of each node, for per_gpu one of each node."""
-    plan = config.get("plan")
+    """The devices of a launch: all of each node, or one where each process has its own."""
     machines = config.get("num_machines", 1)
     count = int(machines) if is_finite(machines) else 1
-    if not isinstance(plan, dict) or plan.get("method") != "njobs":
+    if not recorded_jobs(config.get("plan")):
         return count
     devices = config.get("devices")
     return count * len(devices) if isinstance(devices, list) else 0

@@ -89,8 +89,12 @@ def differences(nodes: Iterable[NodeState]) -> Iterator[NodeDifference]:
         if len(set(values.values())) > 1:
             yield _difference(fact, values)
     for node in met:
-        if node.clock_offset is not None and _is_off(node.clock_offset, node.clock_error):
-            yield _clock_difference(node.name, node.clock_offset)
+        offset = node.clock_offset
+        if offset is not None and abs(offset) - node.clock_error > CLOCK_LIMIT:
+            side = f"{abs(offset):.1f} s {'ahead of' if offset > 0 else 'behind'}"
+            sentence = f"nodes differ: the clock of {node.name} is {side} the coordinator's"
+            values = {node.name: f"{offset:.3f}"}
+            yield NodeDifference(sentence, "the clock", (node.name,), values)
 
 
 def _difference(fact: str, values: Mapping[str, str]) -> NodeDifference:
@@ -104,13 +108,3 @@ def _difference(fact: str, values: Mapping[str, str]) -> NodeDifference:
     where = rest if has_majority and len(usual) > 1 else shown_names(usual)
     sentence = f"nodes differ: {fact} is {', '.join(parts)}, and {values[usual[0]]} on {where}"
     return NodeDifference(sentence, fact, tuple(chain.from_iterable(others)), values)
-
-
-def _is_off(offset: float, error: float) -> bool:
-    return abs(offset) - error > CLOCK_LIMIT
-
-
-def _clock_difference(name: str, offset: float) -> NodeDifference:
-    side = "ahead of" if offset > 0 else "behind"
-    sentence = f"nodes differ: the clock of {name} is {abs(offset):.1f} s {side} the coordinator's"
-    return NodeDifference(sentence, "the clock", (name,), {name: f"{offset:.3f}"})

@@ -61,7 +61,7 @@ def read_events(path: Path) -> Record:
         reader.defect(DefectKind.UNREADABLE, None, reason_of(error))
     else:
         reader.check_whole()
-    reader.record.defects = sorted(reader.defects.values(), key=_place)
+    reader.record.defects = sorted(reader.defects.values(), key=lambda it: it.line or math.inf)
     return reader.record
 
 
@@ -157,8 +157,13 @@ class _EventReader:
             try:
                 entry = loads(line)
             except ValueError as error:  # UnicodeDecodeError is one, too
+                kind = DefectKind.NOT_JSON
+                if number == cut_off:
+                    kind = DefectKind.CUT_OFF
+                elif isinstance(error, UnicodeDecodeError):
+                    kind = DefectKind.NOT_UTF8
                 if line.strip():  # an empty line is no defect
-                    self.defect(_why_not_json(error, number == cut_off), number)
+                    self.defect(kind, number)
                 continue
             match entry:
                 case {"event": str(event)}:
@@ -182,7 +187,10 @@ class _EventReader:
                     self.defect(DefectKind.TWO_ENDS, number)
                 record.end = data
             case "device_problem", dict():
-                self._device_problem(number, data)
+                try:
+                    record.device_problems.append(convert(data, DeviceProblem))
+                except ValueError:
+                    self.defect(DefectKind.BAD_EVENT, number)
             case "data" | "config" | "start" | "end" | "device_problem", _:
                 self.defect(DefectKind.BAD_EVENT, number)
             case "meta", dict():
@@ -202,12 +210,6 @@ class _EventReader:
             case _ if event not in KNOWN_WITHOUT_USE:
                 self.defect(DefectKind.UNKNOWN_EVENT, number, event)
 
-    def _device_problem(self, number: int, data: dict[str, Any]) -> None:
-        try:
-            self.record.device_problems.append(convert(data, DeviceProblem))
-        except ValueError:
-            self.defect(DefectKind.BAD_EVENT, number)
-
     def check_whole(self) -> None:
         """After the last line: note the defects of the file as a whole."""
         config = self.record.config
@@ -223,16 +225,6 @@ class _EventReader:
             self.defect(DefectKind.LAUNCHER, None)
         elif self.record.start is None:
             self.defect(DefectKind.NO_START, None)
-
-
-def _place(defect: FileDefect) -> float:
-    return math.inf if defect.line is None else defect.line
-
-
-def _why_not_json(error: Exception, is_cut_off: bool) -> DefectKind:
-    if is_cut_off:
-        return DefectKind.CUT_OFF
-    return DefectKind.NOT_UTF8 if isinstance(error, UnicodeDecodeError) else DefectKind.NOT_JSON
 
 
 @contextmanager

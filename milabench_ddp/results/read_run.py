@@ -1,7 +1,11 @@
-"""Reads a run folder, of milabench or of ours, finished, running or cut off, into a `Run`."""
+"""Reads a run folder, of milabench or of ours, finished, running or cut off, into a `Run`.
 
-from collections.abc import Sequence
+It is found by what a person names: a folder, a folder that holds runs, or a glob.
+"""
+
+from collections.abc import Iterable
 from contextlib import suppress
+from glob import glob, has_magic
 from pathlib import Path
 
 from ..errors import RunDirError, did_you_mean, shown_names
@@ -9,7 +13,7 @@ from .columns import Scratch
 from .defects import DefectKind, FileDefect
 from .read import read_events
 from .read_state import read_state, refuse_newer
-from .records import Record, Run
+from .records import Run
 from .run_dir import RunDir
 from .write import SCHEMA
 
@@ -36,22 +40,16 @@ def read_run(path: Path) -> Run:
         defects.append(FileDefect(path, kind, detail=getattr(error, "strerror", "") or str(error)))
 
     state = read_state(RunDir(path), on_defect)
-    records = _records(files)
-    for record in records:
+    records, scratch = [], Scratch()
+    for file in files:
+        record = read_events(file)
+        with suppress(OSError):  # no file can be written: its numbers stay in memory
+            record.move_to(scratch)
+        records.append(record)
         refuse_newer(record.path, record.config.get("schema"), SCHEMA)
     defects += [defect for record in records for defect in record.defects]
     counting = tuple(record for record in records if not record.has(*DO_NOT_COUNT))
     return Run(path, state, counting, tuple(defects))
-
-
-def _records(files: Sequence[Path]) -> list[Record]:
-    """The records of files; their numbers are in memory only where there are few."""
-    records, scratch = [], Scratch()
-    for file in files:
-        records.append(read_events(file))
-        with suppress(OSError):  # no file can be written: they stay in memory
-            records[-1].move_to(scratch)
-    return records
 
 
 def existing(name: str) -> RunDir:
@@ -76,14 +74,12 @@ def _data_files(path: Path) -> list[Path]:
     except OSError as error:
         raise RunDirError(f"cannot read {path}: {error.strerror}") from error
     # also what is no file, which is then told; but not the folder of a benchmark of such a name
-    files = [name for name in names if name.suffix == ".data" and not _holds_state(name)]
+    files = [
+        name for name in names if name.suffix == ".data" and not (name / "state.json").exists()
+    ]
     if not files and not (path / "run.json").is_file():
         raise RunDirError(_not_a_run(path, names))
     return files
-
-
-def _holds_state(path: Path) -> bool:
-    return RunDir(path.parent).state_json(path.name).exists()
 
 
 def _not_there(path: Path) -> str:
@@ -120,3 +116,37 @@ def runs_in(folder: Path) -> list[str]:
 
 def _some(runs: list[str], folder: Path = Path()) -> str:
     return shown_names([str(folder / name) for name in runs], 5)
+
+
+def run_folders(words: Iterable[str | Path]) -> list[Path]:
+    """The folders that these words name, in their order; those of a glob or a folder by name.
+
+    A folder that is no run itself stands for the runs in it, or in its ``runs/``. What does not
+    exist, or holds no run, is left to the reader of runs, which says so.
+
+    Raises:
+        RunDirError: no run folder matches a glob.
+    """
+    found: list[Path] = []
+    for word in words:
+        path = Path(word)
+        if path.exists() or not has_magic(str(word)):
+            found += _held(path) or [path]
+            continue
+        matched: list[Path] = []
+        for name in sorted(glob(str(word))):  # noqa: PTH207 - Path.glob takes no absolute pattern
+            matched += _held(Path(name))
+        if not matched:
+            raise RunDirError(f"no run folder matches {word}")
+        found += matched
+    return list(dict.fromkeys(found))
+
+
+def _held(path: Path) -> list[Path]:
+    """The folder itself if it is a run, else the runs in it; empty without any."""
+    if is_run(path):
+        return [path]
+    for folder in (path, path / "runs"):
+        if names := runs_in(folder):
+            return [folder / name for name in names]
+    return []

@@ -5,11 +5,9 @@ Its run is then lost, too, unless the cluster's scheduler still has jobs for it.
 waits in a run that has ended will never begin: it is cancelled with its run, or lost.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
-
-from msgspec.structs import replace
 
 from ..codec import convert, loads, read_record
 from ..config.schema import SkipKind
@@ -91,9 +89,7 @@ def read_state(run: RunDir, on_defect: OnDefect) -> RunState | None:
     for name, reason in header.unwritten.items():
         if name in benchmarks and benchmarks[name].ended is None:
             benchmarks[name] = BenchmarkState(name, Status.FAILED, reason, interrupted=True)
-    header = _settled(run, header, benchmarks)
-    if header.outcome is not None:
-        _end_waiting(run, header.outcome, benchmarks.values())
+    _settle(run, header, benchmarks)
     return RunState(header, benchmarks, read_nodes(run, on_defect))
 
 
@@ -137,7 +133,7 @@ def _checked(
 ) -> BenchmarkState | None:
     """The record; a running benchmark is lost if no process holds its lock."""
     try:
-        state = convert(_upgraded_benchmark(raw), BenchmarkState)
+        state = convert(_renamed(raw, outcome="status", cut_short="interrupted"), BenchmarkState)
     except ValueError as error:
         on_defect(path, error)
         return None
@@ -146,28 +142,24 @@ def _checked(
     return state
 
 
-def _settled(run: RunDir, header: RunHeader, benchmarks: Mapping[str, BenchmarkState]) -> RunHeader:
-    """The header; its outcome is lost if no process and no job can continue the run.
+def _settle(run: RunDir, header: RunHeader, benchmarks: Mapping[str, BenchmarkState]) -> None:
+    """Set the outcome to lost if no process and no job can continue the run.
 
     A job that is not known to have ended may continue it until all results are final.
     """
-    if header.outcome is not None or is_alive(run.path):
-        return header
-    has_open_jobs = any(not job.state for job in header.jobs)
-    if has_open_jobs and not all(state.is_final for state in benchmarks.values()):
-        return header
-    found = {state.status for state in benchmarks.values()}
-    if Status.RUNNING in found:
-        return header
-    if has_open_jobs:
-        return replace(header, outcome=overall(found))
-    return replace(header, outcome=Outcome.LOST)
-
-
-def _end_waiting(run: RunDir, outcome: Outcome, benchmarks: Iterable[BenchmarkState]) -> None:
-    for state in benchmarks:
+    if header.outcome is None and not is_alive(run.path):
+        has_open_jobs = any(not job.state for job in header.jobs)
+        all_are_final = all(state.is_final for state in benchmarks.values())
+        found = {state.status for state in benchmarks.values()}
+        if Status.RUNNING not in found and not has_open_jobs:
+            header.outcome = Outcome.LOST
+        elif Status.RUNNING not in found and all_are_final:
+            header.outcome = overall(found)
+    if header.outcome is None:
+        return
+    is_cancelled = header.outcome is Outcome.CANCELLED
+    for state in benchmarks.values():
         if state.status is Status.WAITING:
-            is_cancelled = outcome is Outcome.CANCELLED
             state.status = Status.CANCELLED if is_cancelled else Status.LOST
             has_begun = run.benchmark(state.name).is_dir()
             state.reason = GONE if has_begun else NEVER_BEGAN
@@ -188,11 +180,10 @@ def _read_object(path: Path, on_defect: OnDefect) -> dict[str, Any] | None:
 def _upgraded_header(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     """The fields of ``run.json`` as schema 2 names them."""
     skipped = [_with_kind(each) for each in _objects(raw.get("skipped"))]
-    raw = {**raw, "skipped": skipped}
-    if raw.get("schema") == SCHEMA:
-        return raw
-    jobs = [_renamed(job, points="benchmarks") for job in _objects(raw.get("jobs"))]
-    return {**raw, "jobs": jobs}
+    jobs = raw.get("jobs", [])
+    if raw.get("schema") != SCHEMA:
+        jobs = [_renamed(job, points="benchmarks") for job in _objects(jobs)]
+    return {**raw, "skipped": skipped, "jobs": jobs}
 
 
 def _with_kind(skipped: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -203,11 +194,6 @@ def _with_kind(skipped: Mapping[str, Any]) -> Mapping[str, Any]:
     if reason.startswith("disabled"):
         kind = SkipKind.LEFT_OUT if "(--override" in reason else SkipKind.DISABLED
     return {**skipped, "kind": kind}
-
-
-def _upgraded_benchmark(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The fields of a benchmark's state as schema 2 names them."""
-    return _renamed(raw, outcome="status", cut_short="interrupted")
 
 
 def _objects(value: object) -> list[dict[str, Any]]:

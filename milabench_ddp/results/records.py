@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 from msgspec import Struct, field, structs
 
-from ..config.schema import SkippedBenchmark
+from ..config.schema import SkippedBenchmark, recorded_jobs
 from ..errors import shortened
 from ..events import Status, Verdict
 from ..samples import DeviceProblem, DeviceSample, HostSample
@@ -118,13 +118,17 @@ class Record(Struct):
         return ""
 
     @property
+    def planned_jobs(self) -> int:
+        """How many jobs of many ranks its node runs; 0 if it is alone on its device."""
+        return recorded_jobs(self.config.get("plan"))
+
+    @property
     def job(self) -> tuple[str, ...]:
         """What the files of one job share: the benchmark, the repeat, and its number.
 
         A process alone on its device shares it with no other.
         """
-        plan = self.config.get("plan")
-        if not isinstance(plan, dict) or plan.get("method") != "njobs":
+        if not self.planned_jobs:
             return (self.tag,)
         words = self.tag.removeprefix(f"{self.name}.").split(".")
         return self.name, self.repeat, *[word for word in words if word != self.repeat][:1]

@@ -126,7 +126,7 @@ class LaunchWriter:
             "schema": SCHEMA,
             "repeat": self._launch.repeat,
         }
-        if benchmark.plan.method == "per_gpu":
+        if not benchmark.plan.jobs:
             config["device"] = process.devices[0]
         return config
 

@@ -21,7 +21,7 @@ def test_each_change_is_on_disk_and_told_once(tmp_path: Path) -> None:
     records = NodeRecords(run, ["n0", "n1"], told)
     assert {node.status for node in read_nodes(run, refuse).values()} == {NodeStatus.AWAITED}
     records.set("n0", NodeStatus.FAILED, "its agent ended", ("no such file",))
-    records.meet("n1", "n1.cluster", {"python": "3.12"})
+    records.change("n1", NodeState("n1.cluster", NodeStatus.JOINED, facts={"python": "3.12"}))
     records.tell()
     records.tell()
     assert told.messages == ["n0 did not start: its agent ended\n    no such file"]
@@ -86,11 +86,11 @@ def test_nodes_are_compared_when_one_has_changed(
     monkeypatch.setattr(node_records, "differences", counted)
     records = NodeRecords(RunDir(tmp_path), ["n0", "n1"], RecordedProgress())
     for name in ("n0", "n1"):
-        records.meet(name, name, {"python": "3.12"})
+        records.change(name, NodeState(name, NodeStatus.JOINED, facts={"python": "3.12"}))
     for _ in range(3):
         records.tell()
     assert compared == [2]
-    records.set_clock("n0", 0.0, 0.0)
+    records.set("n0", NodeStatus.LOST)
     records.tell()
     assert compared == [2, 2]
 
@@ -102,7 +102,7 @@ def test_the_state_of_a_node_does_not_wait_for_the_disk(
     synced: list[int] = []
     monkeypatch.setattr(os, "fsync", synced.append)
     records = NodeRecords(RunDir(tmp_path), ["n0"], RecordedProgress())
-    records.meet("n0", "n0", {})
+    records.set("n0", NodeStatus.JOINED)
     assert synced == []
     write_record(tmp_path / "state.json", records.states["n0"])  # of a benchmark, say
     assert len(synced) == 1
@@ -112,7 +112,7 @@ def test_a_state_that_cannot_be_written_is_told_once_and_ends_nothing(tmp_path: 
     run, told = RunDir(tmp_path), RecordedProgress()
     run.node_json("n0").mkdir(parents=True)
     records = NodeRecords(run, ["n0", "n1"], told)
-    records.meet("n0", "n0", {})
+    records.set("n0", NodeStatus.JOINED)
     assert told.messages == [f"cannot write {run.node_json('n0')}: Is a directory"]
     assert records.states["n0"].status is NodeStatus.JOINED
     assert set(read_nodes(run, ignore)) == {"n1"}

@@ -6,7 +6,7 @@ import pytest
 
 from milabench_ddp.cli import main
 from milabench_ddp.errors import RunDirError
-from milabench_ddp.results.run_folders import run_folders
+from milabench_ddp.results.read_run import run_folders
 from tests.support.result_files import config, end, rates, start, write
 
 

@@ -13,6 +13,7 @@ from ...machine.detect import detect
 from ...machine.devices import Cluster
 from ...machine.provenance import meta
 from ...progress import ProgressObserver
+from ...results.node_state import NodeState, NodeStatus
 from ...results.run_dir import RunDir
 from ..coordinator import Coordinator
 from ..gpu_preflight import check_gpus
@@ -55,7 +56,7 @@ def this_host(
 def _note(warnings: tuple[str, ...], node: str, run: RunDir, observer: ProgressObserver) -> None:
     if warnings:
         records = NodeRecords(run, [node], observer)
-        records.meet(node, node, {}, warnings)
+        records.change(node, NodeState(node, NodeStatus.JOINED, warnings=warnings))
         records.tell()
 
 

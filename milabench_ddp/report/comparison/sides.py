@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from ...config.schema import SkipKind, SkippedBenchmark
 from ...errors import RunDirError
+from ...results.read_run import run_folders
 from ...results.records import Run
-from ...results.run_folders import run_folders
 from ..assemble import read_runs, report_on
 from ..model import Report, Row
 from ..pooling import check_poolable, differences_of

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from ...errors import shown_names
 from ...events import Status
-from ...results.records import is_finite, mapping_or_empty
 from ..completeness import JobRanks, jobs_of
 from ..model import Row
 from ..ranks.rank_launch import LaunchKey
@@ -37,11 +36,9 @@ def missing_job(row: Row) -> Finds:
     jobs: dict[LaunchKey, set[tuple[str, ...]]] = defaultdict(set)
     planned: dict[LaunchKey, int] = {}
     for process in row.processes:
-        plan = mapping_or_empty(process.record.config.get("plan"))
-        if process.status is not Status.RUNNING and plan.get("method") == "njobs":
-            count = plan.get("n")
+        if process.status is not Status.RUNNING and process.record.planned_jobs:
             jobs[process.launch].add(process.record.job)
-            planned[process.launch] = int(count) if is_finite(count) else 1
+            planned[process.launch] = process.record.planned_jobs
     for launch, found in jobs.items():
         _, repeat = launch
         if len(found) < planned[launch]:

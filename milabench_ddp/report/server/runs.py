@@ -15,10 +15,9 @@ from msgspec.structs import asdict
 from ...codec import encode_shown
 from ...errors import RunDirError
 from ...events import Status
-from ...results.read_run import is_run
+from ...results.read_run import is_run, run_folders
 from ...results.read_state import ignore, read_state
 from ...results.run_dir import RunDir
-from ...results.run_folders import run_folders
 from ...results.state import BenchmarkState
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")

@@ -9,8 +9,7 @@ from ..config.runner_profile import RunnerProfile
 from ..options.suite import LaunchOptions
 from ..plan.bash import parts
 from ..plan.launch import Launch
-from ..plan.order import in_order
-from ..plan.planner import plan_launches
+from ..plan.planner import in_order, plan_launches
 from ..shown_streams import behind
 from . import setup
 from .repetition import repetition_of

@@ -5,7 +5,7 @@ from msgspec import Struct
 from ..config.runner_profile import RunnerProfile
 from ..errors import SelectionError
 from ..options.suite import LaunchOptions
-from ..plan.order import new_seed
+from ..plan.planner import new_seed
 from .setup import is_scheduler
 
 

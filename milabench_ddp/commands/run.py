@@ -27,8 +27,7 @@ from ..interrupts import EndedBySignal
 from ..machine.devices import Cluster, Node
 from ..machine.provenance import collect
 from ..options.suite import RunOptions, fixed_options
-from ..plan.order import new_seed
-from ..plan.planner import plan_launches
+from ..plan.planner import new_seed, plan_launches
 from ..results.former import former_runs
 from ..results.read_state import read_header
 from ..results.run_dir import RunDir, default_name

@@ -11,7 +11,8 @@ that waits for an older one (``!delete``, ``append``, a mapping) goes on waiting
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from enum import Enum
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -40,58 +41,51 @@ _MULTIRUN = "multirun"  # an entry of milabench that is no benchmark
 ALL = "*"  # the entry that is merged into every benchmark
 
 
-def merge(old: TreeNode | None, new: TreeNode) -> TreeNode:
+class Level(Enum):
+    """What a node of a configuration is, which decides how it is merged."""
+
+    SUITE = 1
+    BENCHMARK = 2  # or its job
+    TAGS = 3
+    VALUE = 4
+
+
+def merge(old: TreeNode | None, new: TreeNode, level: Level = Level.VALUE) -> TreeNode:
     """Merge ``new`` into ``old``; raises ConfigError if ``append`` does not meet a list."""
     if old is None:
         return new
-    if isinstance(new, ListNode) and new.appends:
+    is_united = level is Level.TAGS and not getattr(new, "replaces", False)
+    if isinstance(new, ListNode) and (new.appends or is_united):
         return _append(old, new)
     if not isinstance(new, MappingNode):
         return new
     if not isinstance(old, MappingNode):
         return replace(new, replaces=True)
-    return _merge_mappings(old, new, lambda _, older, newer: merge(older, newer))
+    return merge_mappings(old, new, level)
 
 
-def merge_benchmark(old: MappingNode, new: MappingNode) -> MappingNode:
-    """`merge` for a whole benchmark: tags are united, and its keys win over older presets."""
-    presets = old.mapping("presets")
-    if presets.entries:
-        layers = {name: _without_stated(each, new) for name, each in presets.entries.items()}
-        old = old.with_entries({"presets": replace(presets, entries=layers)})
-    return _merge_mappings(old, new, _merge_key)
-
-
-def _merge_entry(old: TreeNode | None, new: TreeNode) -> TreeNode:
-    if isinstance(old, MappingNode) and isinstance(new, MappingNode):
-        return merge_benchmark(old, new)
-    return merge(old, new)
-
-
-def _merge_key(key: str, old: TreeNode | None, new: TreeNode) -> TreeNode:
-    if key == "job":
-        return _merge_entry(old, new)
-    if key == "tags" and old is not None and isinstance(new, ListNode) and not new.replaces:
-        return _append(old, new)
-    return merge(old, new)
-
-
-def merge_suites(old: MappingNode, new: MappingNode) -> MappingNode:
-    return _merge_mappings(old, new, lambda _, older, newer: _merge_entry(older, newer))
-
-
-def _merge_mappings(
-    old: MappingNode,
-    new: MappingNode,
-    merge_values: Callable[[str, TreeNode | None, TreeNode], TreeNode],
-) -> MappingNode:
-    """Merge the values key by key; the function gets the key and both values."""
+def merge_mappings(old: MappingNode, new: MappingNode, level: Level) -> MappingNode:
+    """Merge them key by key; the keys of a benchmark win over its older presets."""
     if new.replaces:
         return new
     entries = dict(old.entries)
+    if level is Level.BENCHMARK:
+        presets = old.mapping("presets")
+        if presets.entries:
+            layers = {name: _without_stated(each, new) for name, each in presets.entries.items()}
+            entries["presets"] = replace(presets, entries=layers)
     for key, value in new.entries.items():
-        entries[key] = merge_values(key, entries.get(key), value)
+        inside = Level.VALUE
+        if level is Level.SUITE or (level is Level.BENCHMARK and key == "job"):
+            inside = Level.BENCHMARK
+        elif level is Level.BENCHMARK and key == "tags":
+            inside = Level.TAGS
+        entries[key] = merge(entries.get(key), value, inside)
     return MappingNode(entries, new.origin, old.replaces)
+
+
+def merge_benchmark(old: MappingNode, new: MappingNode) -> MappingNode:
+    return merge_mappings(old, new, Level.BENCHMARK)
 
 
 def _without_stated(preset: TreeNode, newer: MappingNode) -> TreeNode:
@@ -100,9 +94,10 @@ def _without_stated(preset: TreeNode, newer: MappingNode) -> TreeNode:
     kept = {}
     for key, value in preset.entries.items():
         stated = newer.get(key)
-        if stated is None or (_appends(value) and _appends(stated)):
+        appends = isinstance(stated, ListNode) and stated.appends
+        if stated is None or (appends and isinstance(value, ListNode) and value.appends):
             kept[key] = value
-        elif _appends(stated):
+        elif appends:
             kept[key] = merge(value, stated)
         elif isinstance(stated, MappingNode):
             if not isinstance(value, MappingNode) or value.replaces:
@@ -110,10 +105,6 @@ def _without_stated(preset: TreeNode, newer: MappingNode) -> TreeNode:
             elif not stated.replaces:
                 kept[key] = _without_stated(value, stated)
     return replace(preset, entries=kept)
-
-
-def _appends(node: TreeNode) -> bool:
-    return isinstance(node, ListNode) and node.appends
 
 
 def _append(old: TreeNode, new: ListNode) -> ListNode:
@@ -156,14 +147,15 @@ def _read_within(
                 f"`include` in {origin}: a configuration includes at most {FILES:,} files, "
                 f"nested at most {DEPTH} deep: merge some"
             )
-        suite = merge_suites(suite, _read_within(chain, _included(name, origin), warn, budget))
+        included = _read_within(chain, _included(name, origin), warn, budget)
+        suite = merge_mappings(suite, included, Level.SUITE)
     own = without_multirun(top, warn)
     entries = {}
     for name, node in own.without("include").entries.items():
         entries[name] = MappingNode({}, node.origin) if is_null(node) else node
         if not is_null(node) and not isinstance(node, DeleteNode):
             check_written(as_mapping(name, node, "a mapping of the benchmark's keys"))
-    return merge_suites(suite, replace(own, entries=entries))
+    return merge_mappings(suite, replace(own, entries=entries), Level.SUITE)
 
 
 def without_multirun(top: MappingNode, warn: Warn | None) -> MappingNode:

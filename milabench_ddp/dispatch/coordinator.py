@@ -13,7 +13,7 @@ from ..config.schema import Benchmark
 from ..errors import RunDirError, contained
 from ..events import Outcome, Status, Verdict
 from ..launch.stop_requests import StopRequests
-from ..plan.order import place
+from ..plan.planner import place
 from ..progress import ProgressObserver
 from ..results.read_state import ignore, read_benchmark
 from ..results.run_dir import RunDir, save_state

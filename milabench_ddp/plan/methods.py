@@ -1,11 +1,10 @@
 """The plan methods: how a benchmark is laid out on the devices of a node. Pure.
 
-To add one, write a class here, name it in METHODS, and declare its options in ``config.schema``.
+To add one, write a function here, name it in METHODS, and declare its options in ``config.schema``.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -55,7 +54,22 @@ class PlanContext(Struct, frozen=True):
             full_tag.append(self.node.name)
         if not reports:
             full_tag.append("nolog")
-        env = {**self._environment(devices), **self.benchmark.environ}
+        threads = self.node.cpu_count // len(self.node.devices)
+        for device in devices:
+            cores = set(self.cores(device))
+            if cores:
+                beside = [each for each in self.node.devices if cores & set(self.cores(each))]
+                threads = min(threads, len(cores) // len(beside))
+        backend = BACKENDS[self.arch]
+        env = {
+            DEVICE: backend.torch_device,
+            backend.visibility_variable: backend.visibility_value(devices),
+            "OMP_NUM_THREADS": str(max(threads, 1)),
+            **backend.environment(devices),
+        }
+        if self.benchmark.voirfile is not None:
+            env["VOIRFILE"] = str(self.benchmark.voirfile)
+        env |= self.benchmark.environ
         indices = tuple(device.index for device in devices)
         variables = _variables(tuple(env.items()))
         return Process(tuple(full_tag), _words(argv), variables, self.rank, indices, job)
@@ -63,27 +77,6 @@ class PlanContext(Struct, frozen=True):
     def cores(self, device: Device) -> tuple[int, ...]:
         """The cores that the processes of a device are bound to; empty for none."""
         return device.cpus if self.arch == "cpu" or self.site.numa_binding else ()
-
-    def _environment(self, devices: Sequence[Device]) -> dict[str, str]:
-        backend = BACKENDS[self.arch]
-        env = {
-            DEVICE: backend.torch_device,
-            backend.visibility_variable: backend.visibility_value(devices),
-            "OMP_NUM_THREADS": str(self._threads(devices)),
-            **backend.environment(devices),
-        }
-        if self.benchmark.voirfile is not None:
-            env["VOIRFILE"] = str(self.benchmark.voirfile)
-        return env
-
-    def _threads(self, devices: Sequence[Device]) -> int:
-        threads = self.node.cpu_count // len(self.node.devices)
-        for device in devices:
-            cores = set(self.cores(device))
-            if cores:
-                beside = [each for each in self.node.devices if cores & set(self.cores(each))]
-                threads = min(threads, len(cores) // len(beside))
-        return max(threads, 1)
 
 
 # Processes with the same words, or variables, share one object: a plan may have a million of them.
@@ -99,53 +92,37 @@ def _variables(items: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
     return dict(items)
 
 
-class PlanMethod(Protocol):
-    """A way to lay a benchmark out."""
-
-    def processes(self, context: PlanContext) -> Iterator[Process]:
-        """The processes of a node.
-
-        Raises:
-            PlanError: the benchmark does not fit its devices.
-        """
-
-
-class PerGpu:
+def per_gpu(context: PlanContext) -> Iterator[Process]:
     """One independent process on each device."""
-
-    def processes(self, context: PlanContext) -> Iterator[Process]:
-        """See ``PlanMethod``."""
-        for device in context.node.devices:
-            argv = taskset(plain(context.benchmark, context.site), context.cores(device))
-            yield context.process((f"D{device.index}",), argv, [device])
+    for device in context.node.devices:
+        argv = taskset(plain(context.benchmark, context.site), context.cores(device))
+        yield context.process((f"D{device.index}",), argv, [device])
 
 
-class NJobs:
+def njobs(context: PlanContext) -> Iterator[Process]:
     """``n`` jobs side by side; each is one torchrun over its part of the devices of each node."""
-
-    def processes(self, context: PlanContext) -> Iterator[Process]:
-        """See ``PlanMethod``."""
-        jobs = context.benchmark.plan.options["n"]
-        devices = context.node.devices
-        size, rest = divmod(len(devices), jobs)
-        if rest or not size:
-            raise PlanError(
-                f"{context.benchmark.name}: {len(devices)} devices of a node do not divide into "
-                f"plan.n = {jobs} jobs; choose a plan.n that divides {len(devices)}, "
-                f"or other devices with --gpus"
-            )
-        for job in range(jobs):
-            part = devices[job * size : (job + 1) * size]
-            if context.site.launcher == "tasks":
-                yield from _tasks(context, job, part)
-            else:
-                yield _torchrun(context, job, part)
+    jobs = context.benchmark.plan.options["n"]
+    devices = context.node.devices
+    size, rest = divmod(len(devices), jobs)
+    if rest or not size:
+        raise PlanError(
+            f"{context.benchmark.name}: {len(devices)} devices of a node do not divide into "
+            f"plan.n = {jobs} jobs; choose a plan.n that divides {len(devices)}, "
+            f"or other devices with --gpus"
+        )
+    for job in range(jobs):
+        part = devices[job * size : (job + 1) * size]
+        if context.site.launcher == "tasks":
+            yield from _tasks(context, job, part)
+        else:
+            yield _torchrun(context, job, part)
 
 
-# By the name that `plan.method` takes; `config.schema.PLAN_METHODS` has their options.
-METHODS: Mapping[str, PlanMethod] = {
-    "per_gpu": PerGpu(),
-    "njobs": NJobs(),
+# The processes of a node, by the name that `plan.method` takes; `config.schema.PLAN_METHODS` has
+# the options. A method raises PlanError if the benchmark does not fit its devices.
+METHODS: Mapping[str, Callable[[PlanContext], Iterator[Process]]] = {
+    "per_gpu": per_gpu,
+    "njobs": njobs,
 }
 
 

@@ -21,11 +21,11 @@ from msgspec import Struct
 from ..codec import write_record
 from ..config.schema import Benchmark
 from ..config.tree import shown
-from ..errors import ConfigError, PrepareError, RunDirError
+from ..errors import ConfigError, PrepareError
 from ..files import append_file, read_bytes, replace_file
-from ..results.lock import held, holder
+from . import making
 
-STAMP = "milabench.json"
+STAMP = "milabench.json"  # in an environment in which everything is installed
 LAST_LINES = 15
 
 Command = Sequence[str]
@@ -46,18 +46,10 @@ class InstallGroup(Struct, frozen=True):
         hashed = hashlib.sha256(sys.version.encode())
         for file in self.files:
             try:
-                text = read_bytes(file)
+                hashed.update(b"\0" + read_bytes(file))
             except OSError as error:
                 raise ConfigError(f"cannot read {file}: {error.strerror}") from error
-            hashed.update(b"\0" + text)
         return hashed.hexdigest()[:16]
-
-
-class Stamp(Struct, frozen=True):
-    """The file ``milabench.json`` of an environment in which everything is installed."""
-
-    requirements: tuple[Path, ...]
-    python: str
 
 
 def install_groups(benchmarks: Iterable[Benchmark]) -> list[InstallGroup]:
@@ -132,45 +124,23 @@ def make_environment(
         raise ConfigError(
             f"{shown(link)} exists, and `milabench install` did not make it: move it away"
         )
-    try:
-        link.parent.mkdir(parents=True, exist_ok=True)
-        lock = link.with_name(f".{group.name}.lock")
-        with held(lock) as is_mine:
-            if not is_mine:
-                raise PrepareError(
-                    f"another process is making {shown(link)}{holder(lock)}: wait until it is done"
-                )
-            return _make(group, link, folder, on_command, uv=uv, force=force)
-    except (OSError, RunDirError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise PrepareError(f"cannot write {shown(link)}: {reason}") from error
-
-
-def _make(
-    group: InstallGroup,
-    link: Path,
-    folder: Path,
-    on_command: Callable[[str], None],
-    *,
-    uv: str | None,
-    force: bool,
-) -> bool:
-    """Make a folder for the environment and link to it; return whether it had to be made."""
-    is_linked = link.is_symlink() and link.readlink() == Path(folder.name)
-    if (folder / STAMP).is_file() and not force:
-        if not is_linked:
-            _link(link, folder)
-        return False
-    if is_linked:
-        link.unlink()
-    shutil.rmtree(folder, ignore_errors=True)  # an installation that was interrupted
-    log = link.with_name(f"{group.name}.log")
-    replace_file(log, b"", is_durable=False)
-    for command in install_commands(group, folder, uv):
-        on_command(" ".join(command))
-        _run(command, group.files[0].parent, log, group.name)
-    write_record(folder / STAMP, Stamp(group.files, sys.version))
-    _link(link, folder)
+    with making(link, link.with_name(f".{group.name}.lock")):
+        is_linked = link.is_symlink() and link.readlink() == Path(folder.name)
+        if (folder / STAMP).is_file() and not force:
+            if not is_linked:
+                _link(link, folder)
+            return False
+        if is_linked:
+            link.unlink()
+        shutil.rmtree(folder, ignore_errors=True)  # an installation that was interrupted
+        log = link.with_name(f"{group.name}.log")
+        replace_file(log, b"", is_durable=False)
+        for command in install_commands(group, folder, uv):
+            on_command(" ".join(command))
+            _run(command, group.files[0].parent, log, group.name)
+        stamp = {"requirements": list(map(str, group.files)), "python": sys.version}
+        write_record(folder / STAMP, stamp)
+        _link(link, folder)
     return True
 
 

@@ -9,6 +9,7 @@ import io
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -18,9 +19,9 @@ from msgspec.structs import asdict
 from ..codec import decode, write_record
 from ..config.schema import FakeImageNet
 from ..config.tree import shown
-from ..errors import ConfigError, PrepareError, RunDirError
+from ..errors import ConfigError
 from ..files import read_bytes
-from ..results.lock import held, holder
+from . import making
 
 BATCH = 256  # images between two checks for Ctrl-C
 DRAWING = 1  # the version of `jpeg`: raised when the same seed gives other pixels
@@ -55,9 +56,7 @@ def is_complete(folder: Path, wanted: FakeImageNet) -> bool:
     Raises:
         ConfigError: the folder holds other files, which are left alone.
     """
-    if not folder.exists():
-        return False
-    if folder.is_dir() and not any(folder.iterdir()):
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return False
     try:
         manifest = decode(read_bytes(folder / "manifest.json"), Manifest)
@@ -91,29 +90,17 @@ def make(folder: Path, wanted: FakeImageNet, advance: Callable[[int], None]) -> 
         ConfigError: the folder holds other files.
         PrepareError: it cannot be written, or another process is writing it.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if is_complete(folder, wanted):
-            return
-        with held(folder / ".lock") as is_mine:
-            if not is_mine:
-                raise PrepareError(
-                    f"another process is making {shown(folder)}{holder(folder / '.lock')}: "
-                    "wait until it is done"
-                )
-            write_manifest(folder, wanted, complete=False)
-            with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-                images = _images(folder, wanted)
-                while batch := list(islice(images, BATCH)):
-                    for _ in pool.map(_write, batch):
-                        advance(1)
-            write_manifest(folder, wanted, complete=True)
-    except (OSError, RunDirError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise PrepareError(
-            f"cannot write {shown(folder)}: {reason}; "
-            "the images made so far are kept: run the same command again to continue"
-        ) from error
+    if is_complete(folder, wanted):
+        return
+    kept = "; the images made so far are kept: run the same command again to continue"
+    with making(folder, folder / ".lock", kept):
+        write_manifest(folder, wanted, complete=False)
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            images = _images(folder, wanted)
+            while batch := list(islice(images, BATCH)):
+                for _ in pool.map(partial(_write, wanted.size), batch):
+                    advance(1)
+        write_manifest(folder, wanted, complete=True)
 
 
 def write_manifest(folder: Path, wanted: FakeImageNet, *, complete: bool) -> None:
@@ -152,25 +139,19 @@ def _contents(wanted: FakeImageNet) -> Contents:
     return Contents(wanted.images, wanted.val_images, wanted.classes, wanted.size, wanted.seed)
 
 
-class _Image(Struct, frozen=True):
-    path: Path
-    seed: tuple[int, ...]
-    size: int
-
-
-def _images(folder: Path, wanted: FakeImageNet) -> Iterator[_Image]:
+def _images(folder: Path, wanted: FakeImageNet) -> Iterator[tuple[Path, tuple[int, ...]]]:
+    """The file and the seed of each image."""
     sets = {"train": wanted.images, "val": wanted.val_images}
     for number, (part, count) in enumerate(sets.items()):
         for label in range(wanted.classes):
             path_of(folder, wanted, part, label).parent.mkdir(parents=True, exist_ok=True)
         for index in range(count):
-            path = path_of(folder, wanted, part, index)
-            yield _Image(path, (wanted.seed, number, index), wanted.size)
+            yield path_of(folder, wanted, part, index), (wanted.seed, number, index)
 
 
-def _write(image: _Image) -> None:
-    if image.path.exists():
-        return
-    temporary = image.path.with_suffix(".part")
-    temporary.write_bytes(jpeg(image.size, image.seed))
-    temporary.replace(image.path)
+def _write(size: int, image: tuple[Path, tuple[int, ...]]) -> None:
+    path, seed = image
+    if not path.exists():
+        temporary = path.with_suffix(".part")
+        temporary.write_bytes(jpeg(size, seed))
+        temporary.replace(path)

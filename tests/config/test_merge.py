@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from milabench_ddp.config.merge import (
+    Level,
     merge,
     merge_benchmark,
-    merge_suites,
+    merge_mappings,
 )
 from milabench_ddp.config.presets import apply_preset
 from milabench_ddp.config.tree import (
@@ -31,6 +32,10 @@ from tests.support.configuration import table
 KEYS = st.sampled_from(["a", "b", "argv", "tags"])
 SCALARS = st.builds(ScalarNode, st.sampled_from([None, 1, 2, "x"]), st.just(DEFAULT))
 LISTS = st.lists(SCALARS, max_size=2).map(lambda items: ListNode(tuple(items), DEFAULT))
+
+
+def merge_suites(old: MappingNode, new: MappingNode) -> MappingNode:
+    return merge_mappings(old, new, Level.SUITE)
 
 
 def tables(values: st.SearchStrategy[Any]) -> st.SearchStrategy[MappingNode]:

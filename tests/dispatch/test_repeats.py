@@ -11,7 +11,7 @@ from milabench_ddp.dispatch.protocol import StartLaunch
 from milabench_ddp.dispatch.repeats import told_of_repeats
 from milabench_ddp.dispatch.run_context import RunPlan
 from milabench_ddp.events import Outcome
-from milabench_ddp.plan.order import place
+from milabench_ddp.plan.planner import place
 from milabench_ddp.report.statistics.stopping import LEAST
 from milabench_ddp.results.state import BenchmarkState, LaunchState, ProcessState, Repeats
 from tests.support.dispatch import plan

@@ -9,14 +9,11 @@ EVERY = '''
     from .command_line import plain
 
 
-    class EveryNth:
+    def every_nth(context):
         """One independent process on every n-th device."""
-
-        def processes(self, context):
-            """See ``PlanMethod``."""
-            argv = plain(context.benchmark, context.site)
-            for device in context.node.devices[:: context.benchmark.plan.options["n"]]:
-                yield context.process((f"D{device.index}",), argv, [device])
+        argv = plain(context.benchmark, context.site)
+        for device in context.node.devices[:: context.benchmark.plan.options["n"]]:
+            yield context.process((f"D{device.index}",), argv, [device])
 '''
 SUITE = "one: {program: main.py, plan: {method: every_nth, n: 2}, max_duration: 60}"
 
@@ -25,9 +22,9 @@ def test_a_plan_method_is_one_file_and_two_entries(package_copy: PackageCopy) ->
     methods, schema = "milabench_ddp/plan/methods.py", "milabench_ddp/config/schema.py"
     package_copy.add_file("milabench_ddp/plan/every_nth.py", EVERY)
     package_copy.add_line(
-        methods, after="from .command_line", line="from .every_nth import EveryNth"
+        methods, after="from .command_line", line="from .every_nth import every_nth"
     )
-    package_copy.add_line(methods, after='"njobs": NJobs()', line='    "every_nth": EveryNth(),')
+    package_copy.add_line(methods, after='"njobs": njobs,', line='    "every_nth": every_nth,')
     options = '    "every_nth": {"n": 1},'
     package_copy.add_line(schema, after='"njobs": {', line=options)
     assert len(package_copy.touched) == 3

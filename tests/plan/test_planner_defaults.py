@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.common import group
-from milabench_ddp.plan.defaults import SETUP_TIMEOUT, STEP_TIMEOUT, defaults
-from milabench_ddp.plan.planner import plan_launches
+from milabench_ddp.plan.planner import SETUP_TIMEOUT, STEP_TIMEOUT, defaults, plan_launches
 from tests.support.launches import SITE, benchmark, cluster, njobs
 
 RUN = Path("/base/runs/one")

@@ -4,8 +4,7 @@ from statistics import fmean
 
 import pytest
 
-from milabench_ddp.plan.order import in_order, new_seed, place
-from milabench_ddp.plan.planner import plan_launches
+from milabench_ddp.plan.planner import in_order, new_seed, place, plan_launches
 from tests.support.launches import SITE, benchmark, cluster
 
 NAMES = [f"b{k}" for k in range(8)]

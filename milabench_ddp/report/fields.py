@@ -5,12 +5,12 @@ and its schema, the export, ``--sort`` and the metrics of sweeps are selections 
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter
 from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Struct, defstruct
 
 from ..codec import about, encode
 from ..results.records import Payload
@@ -38,6 +38,7 @@ class Benchmark(Struct, frozen=True, dict=True):
     efficiency: float = NAN
     efficiency_error: float = NAN
     efficiency_note: str = ""
+    commands: tuple[str, ...] = ()  # those that repeat it, by run
 
     @cached_property
     def energy(self) -> Energy:
@@ -84,11 +85,13 @@ class Benchmark(Struct, frozen=True, dict=True):
 
 
 class Field(Struct, frozen=True):
-    """A number or a text of a benchmark, or of a rank, and where it is shown."""
+    """A number or a text of a benchmark, of a rank or of a document, and where it is shown."""
 
     name: str  # in the document and the export
     meaning: str
-    path: str  # of the value in a ``Benchmark``; of a share of the step, its parts
+    # how the value is found: a path in what has it, such as a ``Benchmark``, or a function of that;
+    # empty: the name; of a share of the step, its parts
+    path: str | Callable[[Any], Any] = ""
     unit: str = ""
     kind: Any = float
     heading: str = ""  # of its column in the main table; empty: it has none
@@ -105,13 +108,15 @@ class Field(Struct, frozen=True):
 
     @property
     def annotation(self) -> Any:
-        return Annotated[self.kind, about(self.meaning, self.unit)]
+        return Annotated[self.kind, about(self.meaning, self.unit)] if self.meaning else self.kind
 
     def of(self, subject: Any) -> Any:
         """The value of a benchmark, or of what the field is of."""
+        if callable(self.path):
+            return self.path(subject)
         if self.places == TABLE:
             return _share(subject.row, self.path.split())
-        return attrgetter(self.path)(subject)
+        return attrgetter(self.path or self.name)(subject)
 
     def in_table(self, row: Row) -> Any:
         """What its column shows of a benchmark."""
@@ -252,6 +257,19 @@ def types_of(fields: Iterable[Field]) -> list[tuple[str, Any]]:
     return [(each.name, each.annotation) for each in fields]
 
 
-def values_of(fields: Iterable[Field], of: Struct) -> dict[str, Any]:
+def values_of(fields: Iterable[Field], of: object) -> dict[str, Any]:
     """The values of a record, by name."""
     return {each.name: each.of(of) for each in fields}
+
+
+class RecordType:
+    """A type of records with declared fields, each of which says how its value is found."""
+
+    def __init__(self, name: str, meaning: str, fields: Iterable[Field]) -> None:
+        self.fields = tuple(fields)
+        self.type = defstruct(
+            name, types_of(self.fields), namespace={"__doc__": meaning}, frozen=True
+        )
+
+    def of_each(self, subjects: Iterable[object]) -> tuple[Struct, ...]:
+        return tuple(self.type(**values_of(self.fields, subject)) for subject in subjects)

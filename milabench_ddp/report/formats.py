@@ -12,7 +12,7 @@ from ..render.blocks import Block, TableBlock
 from ..render.markdown import markdown_of
 from ..render.text import WIDTH, text_of
 from ..table import Table, csv_text
-from .document.make_document import document_of
+from .document import document_of
 from .faces import folded_blocks, report_text, sweep_blocks
 from .model import Report
 from .prediction.predict import Predicted

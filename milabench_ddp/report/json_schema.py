@@ -12,7 +12,7 @@ import msgspec
 
 from ..codec import encode_indented
 from .comparison.model import Comparison
-from .document.report_document import ReportDocument
+from .document import ReportDocument
 from .history.history_document import HistoryDocument
 from .prediction.prediction_document import PredictionDocument
 

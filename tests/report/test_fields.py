@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-import pytest
-
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.document.make_document import benchmarks_of
+from milabench_ddp.report.document import benchmarks_of
 from milabench_ddp.report.fields import BENCHMARK, IN_DOCUMENT, IN_EXPORT, Benchmark
 from milabench_ddp.report.model import Row
 from milabench_ddp.report.rank_fields import IN_DOCUMENT as RANK_IN_DOCUMENT
@@ -38,9 +36,9 @@ def test_each_can_be_made_of_whatever_was_measured(tmp_path: Path) -> None:
         each.of(Benchmark(Row.unmeasured("b", 1, 1.0, {})))
 
 
-@pytest.mark.parametrize("room", ["document", "sweeps", "tables", "text"])
-def test_what_shows_a_number_does_not_say_again_what_it_means(room: str) -> None:
-    meanings = [each.meaning for each in (*BENCHMARK, *RANK) if len(each.meaning) > 25]
-    for path in (REPORT / room).rglob("*.py"):
-        text = path.read_text()
-        assert [each for each in meanings if f'"{each}"' in text] == [], path
+def test_what_shows_a_number_does_not_say_again_what_it_means() -> None:
+    meanings = [each.meaning for each in (*BENCHMARK, *RANK) if len(each.meaning) > 30]
+    for path in REPORT.rglob("*.py"):
+        if path.name not in ("fields.py", "rank_fields.py"):
+            text = path.read_text()
+            assert [each for each in meanings if f'"{each}"' in text] == [], path

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from ...codec import about
-from ..document.document import Document
+from ..document import Document
 from .verdicts import RatioVerdict
 
 ANY_CHANGE = 0.0  # without a threshold, everything that is sure is a change

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from ...codec import about
-from ..document.document import Document, filled
+from ..document import Document
 from .history import ALPHA, Change, History
 from .tracks import Track
 
@@ -76,11 +76,12 @@ class HistoryDocument(Document):
 
 def history_document(history: History) -> HistoryDocument:
     """The document that has all that a history says."""
-    return filled(
-        HistoryDocument,
-        history,
-        **vars(Document()),
-        runs=tuple(filled(RunReport, run) for run in history.runs),
+    return HistoryDocument(
+        runs=tuple(
+            RunReport(name=run.name, path=run.path, started=run.started) for run in history.runs
+        ),
+        threshold=history.threshold,
+        notes=history.notes,
         tracks=tuple(_track(track, history) for track in history.tracks),
         changes=tuple(change_report(change, history) for change in history.changes),
         alpha=ALPHA,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..document.document import Document
+from ..document import Document
 from .predict import Predicted
 
 

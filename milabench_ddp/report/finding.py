@@ -1,6 +1,5 @@
 """A finding: something that stands out or that is wrong."""
 
-from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated
 
@@ -30,11 +29,8 @@ class Finding(Struct, frozen=True):
     benchmark: Annotated[str, about("empty where it is about a run or a file")] = ""
     place: Annotated[str, about("a rank, a device, a process or a file")] = ""
     evidence: Annotated[Payload, about("the numbers behind it")] = field(default_factory=dict)
-    # filled in from the finding's line in ``findings/__init__.py``
+    # as its function in ``findings`` declares them
     name: str = ""
     severity: Severity = Severity.WARNING
     advice: Annotated[str, about("what to do")] = ""
     layer: Annotated[str, about("milabench's validation layer that looks for it, or empty")] = ""
-
-
-Findings = Iterator[Finding]

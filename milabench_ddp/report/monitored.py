@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -11,6 +12,8 @@ from .process import Processes, ProcessResult
 from .ranks.rank_launch import LaunchKey
 from .statistics.values import NAN
 from .statistics.window import Window
+
+Sample = TypeVar("Sample", DeviceSample, HostSample)
 
 
 class Stretch(Struct, frozen=True):
@@ -83,12 +86,15 @@ class MonitoredHost(Struct, frozen=True):
     @property
     def measured(self) -> list[HostSample]:
         """The samples of the measured steps; without any, all."""
-        samples = self.process.record.host
-        window = self.teller.window if self.teller else None
-        if window is None:
-            return samples
-        inside = [each for each in samples if window.begin <= (each.time or 0.0) <= window.end]
-        return inside or samples
+        return inside(self.teller.window if self.teller else None, self.process.record.host)
+
+
+def inside(window: Window | None, samples: list[Sample]) -> list[Sample]:
+    """The samples of the measured steps; all where these are not known, or have none."""
+    if window is None:
+        return samples
+    found = [each for each in samples if window.begin <= (each.time or 0.0) <= window.end]
+    return found or samples
 
 
 def monitored(processes: Processes) -> tuple[Monitored, ...]:

@@ -1,13 +1,13 @@
 """Findings about what keeps devices waiting: data, cores, hosts, late ranks, compilers."""
 
 import re
-from collections import defaultdict
 
 from ...errors import shown_names
 from ...results.records import Payload, Record, is_finite, mapping_or_empty
 from ...samples import DeviceSample
 from ...table import without_exponent
 from ..model import Row
+from ..monitored import inside
 from ..ranks.rank_summary import labels, rank_id
 from ..ranks.startup import late_ranks, startups
 from ..statistics.values import NAN, known, largest, mean
@@ -82,18 +82,14 @@ def idle_device(row: Row) -> Finds:
 
 def _measured_samples(row: Row) -> dict[str, list[DeviceSample]]:
     """The samples of each device while it was measured; where that is not known, all."""
-    found: dict[str, list[DeviceSample]] = defaultdict(list)
+    found = []
     for process in row.counted:
         record = process.record
-        window = process.window if record.samples else None
         for device, samples in record.samples.items():
             if record.device is None or device == str(record.device):
                 label = f"GPU {device} of {record.node}" if record.node else f"GPU {device}"
-                inside = samples
-                if window is not None:
-                    inside = [s for s in samples if window.begin <= (s.time or 0.0) <= window.end]
-                found[label] += inside or samples
-    return found
+                found += [(label, each) for each in inside(process.window, samples)]
+    return grouped(found)
 
 
 @finding(

@@ -11,7 +11,7 @@ from ...errors import shown_names
 from ...results.records import Payload, Record, is_finite, mapping_or_empty
 from ...samples import DeviceProblem, DeviceSample
 from ..once import once
-from .finder import Finds, Found, Measurements, finding
+from .finder import Finds, Found, Measurements, finding, grouped
 
 LOWERED = 0.01  # of the default power cap
 MOST_LANES = 64  # more are damage
@@ -189,37 +189,38 @@ def corrected_memory_error(measured: Measurements) -> Finds:
     of_runs=True,
 )
 def lowered_power_cap(measured: Measurements) -> Finds:
-    found: dict[tuple[float, float], dict[str, None]] = defaultdict(dict)
+    found = []
     for record in measured.records:
         for index in mapping_or_empty(record.accelerators.get("gpus")):
             gpu = record.gpu(index)
             cap, usual = gpu.get("power_limit"), gpu.get("default_power_limit")
             if is_finite(cap) and is_finite(usual) and 0 < cap < (1 - LOWERED) * usual:
                 label = f"GPU {index} of {record.node}" if record.node else f"GPU {index}"
-                found[cap, usual][label] = None
-    for (cap, usual), labels in found.items():
-        yield Found(shown_names(list(labels)), {"cap": cap, "default": usual})
+                found.append(((cap, usual), label))
+    for (cap, usual), labels in grouped(found).items():
+        yield Found(shown_names(list(dict.fromkeys(labels))), {"cap": cap, "default": usual})
 
 
 @finding("note", "{problem}", of_runs=True)
 def device_note(measured: Measurements) -> Finds:
     """Devices that lack sensors, those that were left out, and mistakes of programs."""
-    left_out: dict[str, None] = {}
+    left_out = []
     for record in measured.records:
         notes = record.accelerators.get("notes")
         for note in notes if isinstance(notes, list) else ():
-            left_out[_on_node(record, str(note))] = None
-    for sentence in left_out:
+            left_out.append(_on_node(record, str(note)))
+    for sentence in dict.fromkeys(left_out):
         yield Found(words={"problem": sentence})
     yield from _problems(measured, lambda problem: not problem.is_fault)
 
 
 def _problems(measured: Measurements, is_meant: Callable[[DeviceProblem], bool]) -> Finds:
     """Each problem once, with when it began, if it is a fault, and the benchmarks that had it."""
-    found: dict[str, list[tuple[DeviceProblem, str]]] = defaultdict(list)
-    for record in measured.records:
-        for problem in filter(is_meant, record.device_problems):
-            found[_on_node(record, problem.sentence)].append((problem, record.name))
+    found = grouped(
+        (_on_node(record, problem.sentence), (problem, record.name))
+        for record in measured.records
+        for problem in filter(is_meant, record.device_problems)
+    )
     for sentence, problems in found.items():
         first = min((problem for problem, _ in problems), key=attrgetter("time"))
         names = list(dict.fromkeys(name for _, name in problems))

@@ -3,15 +3,12 @@
 They are about variables, devices and versions. Programs that tell no devices have no such findings.
 """
 
-from collections import defaultdict
-
 from ...errors import shown_names
 from ...hazards import hazards_in
 from ...results.records import Payload, Record, Run, is_finite, mapping_or_empty
 from ..model import Row
-from ..ranks.rank_launch import LaunchKey
 from ..ranks.rank_summary import rank_id
-from .finder import Finds, Found, Measurements, finding
+from .finder import Finds, Found, Measurements, finding, grouped
 
 SHOWN = 3  # benchmarks that a sentence names
 SOFTWARE = {"torch": "torch", "cuda": "CUDA", "nccl": "NCCL", "cudnn": "cuDNN"}
@@ -25,7 +22,7 @@ SOFTWARE = {"torch": "torch", "cuda": "CUDA", "nccl": "NCCL", "cudnn": "cuDNN"}
 )
 def hazard(measured: Measurements) -> Finds:
     """Variables that are known to slow programs down, or to change what is measured."""
-    found: dict[tuple[str, str], list[Record]] = defaultdict(list)
+    found = []
     for run in measured.runs:
         for record in run.records:
             machines = record.config.get("num_machines")
@@ -34,9 +31,8 @@ def hazard(measured: Measurements) -> Finds:
                 on_gpu=record.accelerators.get("arch") not in (None, "cpu"),
                 nodes=int(machines) if is_finite(machines) else 1,
             )
-            for each in hazards:
-                found[each].append(record)
-    for (setting, effect), records in found.items():
+            found += [(each, record) for each in hazards]
+    for (setting, effect), records in grouped(found).items():
         benchmarks = list(dict.fromkeys(record.name for record in records))
         nodes = list(dict.fromkeys(record.node for record in records if record.node))
         words = {"shown": shown_names(nodes), "effect": effect}
@@ -61,21 +57,20 @@ def _environment(run: Run, record: Record) -> Payload:
 @finding("error", "{ranks} {measured}", "look at what sets CUDA_VISIBLE_DEVICES")
 def other_device(row: Row) -> Finds:
     """Ranks that measured another device than the plan's, or one device together."""
-    wrong: dict[str, dict[str, None]] = defaultdict(dict)
-    using: dict[tuple[LaunchKey, str], dict[str, None]] = defaultdict(dict)
+    wrong, using = [], []
     for process in row.processes:
         record = process.record
         for rank, told in record.devices.items():
             name = rank_id(record, rank).name
             label = f"{name} ({record.node})" if record.node else name
             if sentence := _other_device(record, told):
-                wrong[sentence][label] = None
+                wrong.append((sentence, label))
             if isinstance(told.get("uuid"), str):
-                using[process.launch, told["uuid"]][label] = None
-    found = [(tuple(ranks), sentence) for sentence, ranks in wrong.items()]
-    for (_, uuid), ranks in using.items():
-        if len(ranks) > 1:
-            found.append((tuple(ranks), f"measured the same GPU, {uuid}"))
+                using.append(((process.launch, told["uuid"]), label))
+    found = [(tuple(dict.fromkeys(ranks)), said) for said, ranks in grouped(wrong).items()]
+    for (_, uuid), ranks in grouped(using).items():
+        if len(names := tuple(dict.fromkeys(ranks))) > 1:
+            found.append((names, f"measured the same GPU, {uuid}"))
     for names, sentence in dict.fromkeys(found):
         words = {"ranks": shown_names(names), "measured": sentence}
         yield Found(", ".join(names), words=words)
@@ -107,13 +102,13 @@ def other_software(row: Row) -> Finds:
 
     Packages add parts: 9.26.0.51 is cuDNN's 9.26.0.
     """
-    found: dict[tuple[str, str], None] = {}
+    found = []
     for process in row.processes:
         recorded = mapping_or_empty(process.record.meta.get("pytorch"))
         for told in process.record.devices.values():
             for key, name in SOFTWARE.items():
                 mine, other = str(told.get(key) or ""), str(recorded.get(key) or "")
                 if mine and other and not f"{other}.".startswith(f"{mine}."):
-                    found[f"{name} {mine}", other] = None
-    for mine, other in found:
+                    found.append((f"{name} {mine}", other))
+    for mine, other in dict.fromkeys(found):
         yield Found(words={"mine": mine, "other": other})

@@ -60,12 +60,12 @@ class Finder(Struct, frozen=True):
     name: str
     search: Search  # in ``Measurements``, or in a ``Row``
     severity: Severity
-    sentence: str  # a template, see ``_filled``
-    advice: str
-    layer: str
-    section: str
-    is_traced: bool
-    of_runs: bool
+    sentence: str  # a template: a part in brackets is said if its words are known
+    advice: str = ""  # what to do about it
+    layer: str = ""  # milabench's validation layer that looks for it
+    section: str = ""  # the place in a benchmark's section of the page that shows what it is about
+    is_traced: bool = False  # whether it takes time in a step, which a trace may explain
+    of_runs: bool = False  # whether to search in ``Measurements``
 
     def findings(self, subject: object) -> list[Finding]:
         """The findings about a subject; where the search fails, that is a finding."""
@@ -77,50 +77,29 @@ class Finder(Struct, frozen=True):
 
         with contained(failed):
             for each in self.search(subject):
-                words = {"place": each.place, "benchmark": each.benchmark}
-                words |= {**each.evidence, **each.words}
-                finding = Finding(
-                    _filled(each.sentence or self.sentence, words),
-                    each.benchmark,
-                    each.place,
-                    each.evidence,
-                    self.name,
-                    self.severity,
-                    each.advice or self.advice,
-                    self.layer,
-                )
-                found.append(finding)
+                about = {"place": each.place, "benchmark": each.benchmark}
+                words = {**about, **each.evidence, **each.words}
+                sentence = _filled(each.sentence or self.sentence, words)
+                advice = each.advice or self.advice
+                kind = (self.name, self.severity, advice, self.layer)
+                found.append(Finding(sentence, each.benchmark, each.place, each.evidence, *kind))
         return found
 
 
 def finding(
-    severity: str,
-    sentence: str,
-    advice: str = "",
-    *,
-    layer: str = "",
-    section: str = "",
-    is_traced: bool = False,
-    of_runs: bool = False,
+    severity: str, sentence: str, advice: str = "", **where: Any
 ) -> Callable[[Search], Finder]:
     """Declare a kind of finding; its name is that of the function, which searches for it.
 
     Args:
         severity: the value of a ``Severity``.
-        sentence: a template, filled from the evidence and the words that the function yields; what
-            stands in brackets is said only if they have all that is in it.
-        advice: what to do about it.
-        layer: the validation layer of milabench that looks for it.
-        section: the place in a benchmark's section of the page that shows what it is about.
-        is_traced: whether it is about what takes time in a step, which a trace may explain.
-        of_runs: whether the function searches in ``Measurements`` instead of a ``Row``.
+        sentence: as all that follows, a field of ``Finder``.
+        advice: see there.
+        where: see there.
     """
 
     def declared(search: Search) -> Finder:
-        name = search.__name__
-        return Finder(
-            name, search, Severity(severity), sentence, advice, layer, section, is_traced, of_runs
-        )
+        return Finder(search.__name__, search, Severity(severity), sentence, advice, **where)
 
     return declared
 

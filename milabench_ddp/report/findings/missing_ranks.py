@@ -1,14 +1,12 @@
 """Findings about jobs and ranks of which something is missing: all, or some of their steps."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 from ...errors import shown_names
 from ...events import Status
 from ..completeness import JobRanks, jobs_of
 from ..model import Row
-from ..ranks.rank_launch import LaunchKey
-from .finder import Finds, Found, finding
+from .finder import Finds, Found, finding, grouped
 
 
 # It hangs, or never began; the rate of its job is not that of the ranks that were planned.
@@ -33,17 +31,11 @@ def silent_rank(row: Row) -> Finds:
 )
 def missing_job(row: Row) -> Finds:
     """Launches of which fewer jobs left a file than the plan has."""
-    jobs: dict[LaunchKey, set[tuple[str, ...]]] = defaultdict(set)
-    planned: dict[LaunchKey, int] = {}
-    for process in row.processes:
-        if process.status is not Status.RUNNING and process.record.planned_jobs:
-            jobs[process.launch].add(process.record.job)
-            planned[process.launch] = process.record.planned_jobs
-    for launch, found in jobs.items():
-        _, repeat = launch
-        if len(found) < planned[launch]:
-            evidence = {"jobs": len(found), "planned": planned[launch]}
-            yield Found(repeat, evidence)
+    ended = [process for process in row.processes if process.status is not Status.RUNNING]
+    for (_, repeat), processes in grouped((each.launch, each) for each in ended).items():
+        planned, jobs = processes[0].record.planned_jobs, {each.record.job for each in processes}
+        if len(jobs) < planned:
+            yield Found(repeat, {"jobs": len(jobs), "planned": planned})
 
 
 @finding(

@@ -40,10 +40,9 @@ def bimodal(row: Row) -> Finds:
 
     Of several launches, the interval over them tells how unsure that makes the mean.
     """
-    found = []
-    for process in row.counted:
-        if process.steady.visits and row.summary.launches <= 1:
-            found.append((process.steady.visits, process.observed, process.record.tag))
+    counted = row.counted if row.summary.launches <= 1 else []
+    unsteady = [each for each in counted if each.steady.visits]
+    found = [(each.steady.visits, each.observed, each.record.tag) for each in unsteady]
     if found:
         visits, total, tag = min(found)
         evidence = {"worth": visits, "observations": total, "unsteady": len(found)}
@@ -52,13 +51,13 @@ def bimodal(row: Row) -> Finds:
 
 @finding(
     "warning",
-    "its rate {known} alone, and --until asked for ±{asked}{problem}",
+    "its rate {known} alone, and --until asked for ±{asked}[: {problem}]",
     "give it more launches (--repeat), or longer ones",
 )
 def until_not_reached(row: Row) -> Finds:
     """An interval that is wider than ``run --until`` asked, after all launches that it may have."""
-    runs = {process.run.path: process.run for process in row.processes}
-    states = [run.state.benchmarks.get(row.name) for run in runs.values() if run.state]
+    runs = [process.run for process in row.processes]
+    states = [run.state.benchmarks.get(row.name) for run in runs if run.state]
     asked = [state.repeats for state in states if state and state.status.has_ended]
     wanted = min((each.until for each in asked if each.until is not None), default=None)
     width = row.half_width_over_launches
@@ -66,7 +65,7 @@ def until_not_reached(row: Row) -> Finds:
         return
     is_known = not math.isnan(width)
     known = f"is known to ±{percent_text(width, wanted)}" if is_known else "has no ±"
-    problem = next((f": {each.problem}" for each in asked if each.problem), "")
+    problem = next((each.problem for each in asked if each.problem), "")
     words = {"known": known, "asked": given_percent_text(wanted), "problem": problem}
     yield Found("", {"half_width": width if is_known else None, "until": wanted}, words)
 

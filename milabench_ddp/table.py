@@ -5,7 +5,7 @@ import io
 import math
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from itertools import zip_longest
 from typing import Any
@@ -142,12 +142,22 @@ class Column(Struct, frozen=True):
 
     name: str
     format: str = ""
+    of: str | Callable[[Any], Any] = ""  # its value in what a row is about: a path, or a function
     right: bool = False
     unknown: str = UNKNOWN  # the text of a value that is not known
 
     @property
     def stands_right(self) -> bool:
         return bool(self.format) or self.right
+
+    def value(self, subject: Any) -> Any:
+        """The value of what a row is about; None where a part of the path has none."""
+        if callable(self.of):
+            return self.of(subject)
+        for name in self.of.split("."):
+            if subject is not None:
+                subject = subject[int(name)] if name.isdigit() else getattr(subject, name)
+        return subject
 
     def text(self, value: Any) -> str:
         """A value as the column shows it."""
@@ -172,6 +182,17 @@ class Table(Struct, frozen=True):
 
     def __bool__(self) -> bool:
         return bool(self.rows)
+
+
+def table_of(
+    columns: Sequence[Column],
+    subjects: Iterable[Any],
+    title: str = "",
+    notes: Iterable[str] = (),
+) -> Table:
+    """A row for each of the subjects."""
+    rows = [tuple(column.value(subject) for column in columns) for subject in subjects]
+    return Table(tuple(columns), tuple(rows), title, tuple(notes))
 
 
 def is_unknown(value: object) -> bool:

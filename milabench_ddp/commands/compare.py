@@ -5,8 +5,9 @@ from pathlib import Path
 
 from ..errors import SelectionError
 from ..options.reading import CompareOptions
+from ..render.text import text_of
 from ..report.comparison.compare import comparison_of
-from ..report.comparison.faces import FACES, comparison_text
+from ..report.comparison.faces import FACES, comparison_blocks
 from ..report.comparison.sides import Side
 from ..report.plots import write_files
 from .final_report import shown_width
@@ -32,7 +33,7 @@ def main(options: CompareOptions) -> int:
         said = write_files(charts, folder, overwrite=options.overwrite)
         text = "".join(f"{sentence}\n" for sentence in said)
     elif options.format == "text":
-        text = comparison_text(found, shown_width(sys.stdout))
+        text = text_of(comparison_blocks(found), shown_width(sys.stdout))
     else:
         text = FACES[options.format](found)
     sys.stdout.write(text)

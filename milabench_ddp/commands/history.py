@@ -4,8 +4,9 @@ import sys
 
 from ..errors import SelectionError
 from ..options.reading import HistoryOptions
+from ..render.text import text_of
 from ..report.history.history import history_of
-from ..report.history.history_faces import FACES, history_text
+from ..report.history.history_faces import FACES, history_blocks
 from ..results.read_run import run_folders
 from .final_report import shown_width
 
@@ -19,7 +20,7 @@ def main(options: HistoryOptions) -> int:
     history = history_of(run_folders(options.runs), options.select, options.threshold)
     format = "csv" if options.csv else options.format
     if format == "text":
-        text = history_text(history, shown_width(sys.stdout))
+        text = text_of(history_blocks(history), shown_width(sys.stdout))
     else:
         text = FACES[format](history)
     sys.stdout.write(text)

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import jsonschema_rs
 
-from milabench_ddp.report.comparison.faces import comparison_json
+from milabench_ddp.report.comparison.faces import FACES as COMPARISONS
 from milabench_ddp.report.formats import report_json
-from milabench_ddp.report.history.history_faces import history_json
+from milabench_ddp.report.history.history_faces import FACES as HISTORIES
 from milabench_ddp.report.prediction.prediction_table import prediction_json
 
 T = TypeVar("T")
@@ -28,8 +28,8 @@ def validator(name: str) -> Any:
 
 WRITERS: Mapping[str, Callable[[Any], str]] = {
     "report": report_json,
-    "comparison": comparison_json,
-    "history": history_json,
+    "comparison": COMPARISONS["json"],
+    "history": HISTORIES["json"],
     "prediction": lambda found: prediction_json([found]),
 }
 

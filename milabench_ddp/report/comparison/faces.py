@@ -2,115 +2,98 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 from ...codec import encode_indented
 from ...errors import shown_names
-from ...fitted import fitted_lines
-from ...marked import marked, table_lines
-from ...table import Column, Measured, Table, csv_text, given_percent_text
-from ...wrapped import wrapped
+from ...render.blocks import Block, Bullet, Fact, Section, TableBlock
+from ...render.markdown import markdown_of
+from ...render.text import text_of
+from ...table import Column, Measured, Table, csv_text, given_percent_text, table_of
 from .comparison_page import comparison_page
 from .model import ComparedBenchmark, ComparedSide, Comparison, SideRate, Unit
 from .verdicts import FALSE, RatioVerdict
 
-WIDTH = 100  # columns
 SHOWN = 3  # runs in a line
+CSV: Mapping[str, str] = {  # the columns, and where their values are in a benchmark
+    "benchmark": "name",
+    "unit": "unit",
+    "before": "before.perf",
+    "after": "after.perf",
+    "ratio": "ratio",
+    "low": "interval.0",
+    "high": "interval.1",
+    "interval_holds": "interval_holds",
+    "verdict": "verdict",
+    "could_have_seen": "could_have_seen",
+    "p_value": "p_value",
+    "unit_std": "unit_std",
+    "launches_before": "before.launches",
+    "launches_after": "after.launches",
+    "needed": "needed",
+    "reason": "reason",
+}
 LONG = 20  # rows; of a longer table, what changed is told by name below it, too
 
-TEXT_COLUMNS = (
-    Column("benchmark"),
-    Column("before", ",.4g"),
-    Column("after", ",.4g"),
-    Column("ratio", ".3f"),
-    Column("95 % interval", right=True),
-    Column("verdict"),
-    Column("could have seen", ".1%"),
-)
-CSV_COLUMNS = (
-    *map(Column, ("benchmark", "unit", "before", "after", "ratio", "low", "high")),
-    *map(Column, ("interval_holds", "verdict", "could_have_seen", "p_value", "unit_std")),
-    *map(Column, ("launches_before", "launches_after", "needed", "reason")),
-)
 
-
-def comparison_text(comparison: Comparison, width: int = WIDTH) -> str:
-    """For a terminal: what differs, the table, and below it what to know about it."""
-    lines: list[str] = []
-    last = ""
-    for title, said in _head(comparison):
-        lines += wrapped(said, width, first=f"{'' if title == last else title:8} ")
-        last = title
-    lines += ["", *fitted_lines(comparison_table(comparison), width), ""]
-    for sentence in _sentences(comparison):
-        lines += wrapped(sentence, width, rest="  ")
-    return "\n".join(lines) + "\n"
-
-
-def comparison_markdown(comparison: Comparison) -> str:
-    lines = [f"- **{title}** {marked(said)}" for title, said in _head(comparison)]
-    lines += ["", *table_lines(comparison_table(comparison)), ""]
-    lines += [f"- {marked(sentence)}" for sentence in _sentences(comparison)]
-    return "\n".join(lines) + "\n"
-
-
-def comparison_csv(comparison: Comparison) -> str:
-    """The table for a spreadsheet, at full precision."""
-    rows = []
-    for each in comparison.benchmarks:
-        before, after, interval = each.before, each.after, each.interval or (None, None)
-        rows.append(
-            (
-                *(each.name, each.unit, before and before.perf, after and after.perf, each.ratio),
-                *(*interval, each.interval_holds, each.verdict, each.could_have_seen),
-                *(each.p_value, each.unit_std, before and before.launches),
-                *(after and after.launches, each.needed, each.reason),
-            )
-        )
-    return csv_text(Table(CSV_COLUMNS, tuple(rows)))
-
-
-def comparison_json(comparison: Comparison) -> str:
-    """Everything, at full precision, as ``docs/reference/comparison.schema.json`` describes it."""
-    return encode_indented(comparison).decode()
-
-
-def comparison_html(comparison: Comparison) -> str:
-    said = list(_head(comparison)), list(_sentences(comparison))
-    return comparison_page(comparison, comparison_table(comparison), *said)
+def comparison_blocks(comparison: Comparison) -> Iterator[Block]:
+    """What differs, the table, and below it what to know about it."""
+    yield Section(_head(comparison))
+    yield Section([TableBlock(comparison_table(comparison))])
+    yield Section(map(Bullet, _sentences(comparison)))
 
 
 def comparison_table(comparison: Comparison) -> Table:
     """A row for each benchmark, for people."""
-    return Table(TEXT_COLUMNS, tuple(map(_row, comparison.benchmarks)))
-
-
-def _row(each: ComparedBenchmark) -> tuple[Any, ...]:
-    rates = [side and _digits(side) for side in (each.before, each.after)]
-    if each.ratio is None or each.interval is None:
-        return (each.name, *rates, each.ratio, None, each.verdict, each.could_have_seen)
-    low, high = each.interval
-    error = max(high - each.ratio, each.ratio - low)
-    ends = [Measured(end, error).text(".3f") for end in each.interval]
-    return (
-        *(each.name, *rates, Measured(each.ratio, error), " to ".join(ends), each.verdict),
-        each.could_have_seen,
+    columns = (
+        Column("benchmark", "", "name"),
+        Column("before", ",.4g", lambda each: _rate(each.before)),
+        Column("after", ",.4g", lambda each: _rate(each.after)),
+        Column("ratio", ".3f", _ratio),
+        Column("95 % interval", "", _interval, right=True),
+        Column("verdict", "", "verdict"),
+        Column("could have seen", ".1%", "could_have_seen"),
     )
+    return table_of(columns, comparison.benchmarks)
 
 
-def _digits(side: SideRate) -> Measured:
-    return Measured(side.perf, side.perf * side.uncertainty)
+def _rate(side: SideRate | None) -> Measured | None:
+    return None if side is None else Measured(side.perf, side.perf * side.uncertainty)
 
 
-def _head(comparison: Comparison) -> Iterator[tuple[str, str]]:
-    yield "before", _side(comparison.before)
-    yield "after", _side(comparison.after)
+def _ratio(each: ComparedBenchmark) -> float | None:
+    if each.ratio is None or each.interval is None:
+        return each.ratio
+    low, high = each.interval
+    return Measured(each.ratio, max(high - each.ratio, each.ratio - low))
+
+
+def _interval(each: ComparedBenchmark) -> str | None:
+    ratio = _ratio(each)
+    if each.interval is None or not isinstance(ratio, Measured):
+        return None
+    return " to ".join(Measured(end, ratio.error).text(".3f") for end in each.interval)
+
+
+def comparison_csv(comparison: Comparison) -> str:
+    """The table for a spreadsheet, at full precision."""
+    columns = [Column(name, "", path) for name, path in CSV.items()]
+    return csv_text(table_of(columns, comparison.benchmarks))
+
+
+def comparison_html(comparison: Comparison) -> str:
+    head = [(fact.name, text) for fact in _head(comparison) for text in fact.texts]
+    sentences = list(_sentences(comparison))
+    return comparison_page(comparison, comparison_table(comparison), head, sentences)
+
+
+def _head(comparison: Comparison) -> Iterator[Fact]:
+    yield Fact("before", (_side(comparison.before),))
+    yield Fact("after", (_side(comparison.after),))
     if comparison.history:
-        yield "history", f"{len(comparison.history)} runs, which tell how much runs differ"
-    for differs in comparison.differences:
-        yield "differs", f"{differs.field}: {differs.before} -> {differs.after}"
-    if not comparison.differences:
-        yield "differs", "in nothing that was recorded"
+        told = f"{len(comparison.history)} runs, which tell how much runs differ"
+        yield Fact("history", (told,))
+    differs = [f"{each.field}: {each.before} -> {each.after}" for each in comparison.differences]
+    yield Fact("differs", tuple(differs) or ("in nothing that was recorded",))
 
 
 def _side(side: ComparedSide) -> str:
@@ -165,9 +148,9 @@ def _counted(comparison: Comparison) -> Iterator[str]:
 
 
 FACES: Mapping[str, Callable[[Comparison], str]] = {
-    "text": comparison_text,
-    "markdown": comparison_markdown,
+    "text": lambda comparison: text_of(comparison_blocks(comparison)),
+    "markdown": lambda comparison: markdown_of(comparison_blocks(comparison)),
     "csv": comparison_csv,
-    "json": comparison_json,
+    "json": lambda comparison: encode_indented(comparison).decode(),
     "html": comparison_html,
 }

@@ -3,36 +3,26 @@
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
+from operator import attrgetter
 
 from ...codec import encode_indented
-from ...fitted import fitted_lines
+from ...render.blocks import Block, Line, Section, TableBlock
+from ...render.text import text_of
 from ...table import Column, Table, csv_text
-from ...wrapped import wrapped
 from .history import CHANGE, DRIFT, TITLES, Change, History
 from .history_document import ChangeReport, change_report, history_document
 from .noise import FEWEST
-from .run_points import Device, RunPoint
-
-WIDTH = 100  # columns
+from .run_points import RunPoint
 
 
-def history_text(history: History, width: int = WIDTH) -> str:
-    """For people: what got worse, then what got better, each benchmark, and the notes.
-
-    Args:
-        history: what was found.
-        width: of its lines, in columns; words that are wider stay whole.
-    """
-    lines: list[str] = []
-    for line in _head(history):
-        indent = " " * (len(line) - len(line.lstrip()))
-        lines += wrapped(line.strip(), width, indent, f"{indent}  ")
-    lines += ["", *fitted_lines(benchmarks_table(history), width), ""]
-    for note in history.told_notes:
-        lines += wrapped(f"({note})", width, rest=" ")
-    return "\n".join(lines) + "\n"
+def history_blocks(history: History) -> Iterator[Block]:
+    """What got worse, then what got better, each benchmark, and the notes."""
+    yield Line(_title(history), rest="  ")
+    yield Section(line for title in _titles(history) for line in _of_way(title, history))
+    yield Section([TableBlock(benchmarks_table(history))])
+    yield Section(Line(f"({note})", rest=" ") for note in history.told_notes)
 
 
 def _title(history: History) -> str:
@@ -46,70 +36,56 @@ def _title(history: History) -> str:
     return ", ".join(filter(None, what))
 
 
-def _head(history: History) -> Iterator[str]:
-    yield _title(history)
-    yield ""
-    for title, found in _by_way(history).items():
-        yield from _section(title, found, history)
+def _titles(history: History) -> list[str]:
+    """The titles of the ways in which changes lead; of those back, only where any is."""
+    return list(
+        dict.fromkeys(["Slower", "Faster", *(TITLES[each.way] for each in history.changes)])
+    )
 
 
-def _by_way(history: History) -> dict[str, list[Change]]:
-    """The changes by the title of the way in which they lead; of those back, only where any is."""
-    found: dict[str, list[Change]] = {"Slower": [], "Faster": []}
-    for change in history.changes:
-        found.setdefault(TITLES[change.way], []).append(change)
-    return found
+def _changes(title: str, history: History) -> list[Change]:
+    return [change for change in history.changes if TITLES[change.way] == title]
 
 
-def _section(title: str, changes: Sequence[Change], history: History) -> Iterator[str]:
-    if not changes:
-        yield f"{title}: none"
-        return
-    devices, benchmarks = _by_device(changes), _by_benchmark(changes)
+def _of_way(title: str, history: History) -> Iterator[Line]:
+    """What leads in a way: devices by their keys, then benchmarks by name."""
+    devices: dict[str, list[Change]] = defaultdict(list)
+    benchmarks: dict[str, list[Change]] = defaultdict(list)
+    places: dict[str, str] = {}
+    for change in _changes(title, history):
+        device = change.track.device
+        if device is None:
+            benchmarks[change.track.benchmark].append(change)
+        else:
+            devices[device.key].append(change)
+            places[device.key] = f" ({device.place})" if device.uuid else ""
     counts = []
-    for kind, count in (("device", len(devices)), ("benchmark", len(benchmarks))):
-        if count:
-            counts.append(_count(count, kind))
-    yield f"{title}: {', '.join(counts)}"
-    for device, found in devices.items():
-        yield f"  {device.key}" + (f" ({device.place})" if device.uuid else "")
-        for change in found:
-            yield f"    {change.track.benchmark}: {sentence(change, history)}"
+    if devices:
+        counts.append(_count(len(devices), "device"))
+    if benchmarks:
+        counts.append(_count(len(benchmarks), "benchmark"))
+    yield Line(f"{title}: {', '.join(counts) or 'none'}", rest="  ")
+    for key, changes in devices.items():
+        yield _indented(2, f"{key}{places[key]}")
+        for change in sorted(changes, key=attrgetter("ratio")):
+            yield _indented(4, f"{change.track.benchmark}: {sentence(change, history)}")
             yield from _why(change)
-    for name, found in benchmarks.items():
-        yield f"  {name}"
-        for change in found:
-            yield f"    {sentence(change, history)}"
+    for name, changes in benchmarks.items():
+        yield _indented(2, name)
+        for change in changes:
+            yield _indented(4, sentence(change, history))
             yield from _why(change)
 
 
-def _why(change: Change) -> Iterator[str]:
-    if change.differs:
-        for difference in change.differs:
-            yield f"      differs: {difference}"
-    elif change.kind == CHANGE and change.track.device is None:
-        yield "      nothing that both runs recorded differs"
+def _indented(blanks: int, text: str) -> Line:
+    return Line(text, " " * blanks, " " * (blanks + 2))
 
 
-def _by_device(changes: Sequence[Change]) -> dict[Device, list[Change]]:
-    found: dict[str, list[Change]] = defaultdict(list)
-    for change in changes:
-        if change.track.device is not None:
-            found[change.track.device.key].append(change)
-    by_device = {}
-    for several in found.values():
-        device = several[-1].track.device
-        if device is not None:
-            by_device[device] = sorted(several, key=lambda each: each.ratio)
-    return by_device
-
-
-def _by_benchmark(changes: Sequence[Change]) -> dict[str, list[Change]]:
-    found: dict[str, list[Change]] = defaultdict(list)
-    for change in changes:
-        if change.track.device is None:
-            found[change.track.benchmark].append(change)
-    return found
+def _why(change: Change) -> Iterator[Line]:
+    for difference in change.differs:
+        yield _indented(6, f"differs: {difference}")
+    if not change.differs and change.kind == CHANGE and change.track.device is None:
+        yield _indented(6, "nothing that both runs recorded differs")
 
 
 def sentence(change: Change, history: History) -> str:
@@ -187,22 +163,13 @@ def changes_table(history: History) -> Table:
     return Table(columns, tuple(rows))
 
 
-def history_csv(history: History) -> str:
-    return csv_text(changes_table(history))
-
-
-def history_json(history: History) -> str:
-    """Everything, as ``docs/reference/history.schema.json`` describes it."""
-    return encode_indented(history_document(history)).decode()
-
-
 def history_html(history: History) -> str:
     # imported here because it takes long to import
     from .history_page import history_page
 
     told = {}
-    for title, found in _by_way(history).items():
-        told[title] = [_bullet(each, history) for each in found]
+    for title in _titles(history):
+        told[title] = [_bullet(each, history) for each in _changes(title, history)]
     return history_page(history, _title(history), told, benchmarks_table(history))
 
 
@@ -214,8 +181,8 @@ def _bullet(change: Change, history: History) -> str:
 
 
 FACES: Mapping[str, Callable[[History], str]] = {
-    "text": history_text,
-    "csv": history_csv,
-    "json": history_json,
+    "text": lambda history: text_of(history_blocks(history)),
+    "csv": lambda history: csv_text(changes_table(history)),
+    "json": lambda history: encode_indented(history_document(history)).decode(),
     "html": history_html,
 }

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ...codec import about
 from ...errors import SelectionError
 from ...numerics import Floats, np
-from ...table import size_text
+from ...table import Measured, size_text
 from ..model import Rows
 from ..statistics.student import quantile
 from ..statistics.values import mean
@@ -41,6 +41,10 @@ class Estimate(Struct, frozen=True):
     @property
     def half_width(self) -> float:
         return max(self.high - self.value, self.value - self.low)
+
+    @property
+    def measured(self) -> Measured:
+        return Measured(self.value, self.half_width, with_error=True)
 
 
 class Prediction(Struct, frozen=True):

@@ -2,69 +2,65 @@
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+
 from ...codec import encode_indented
-from ...table import Column, Measured, Table
-from .predict import Estimate, Predicted
+from ...table import Column, Table, table_of
+from .predict import Predicted, Prediction
 from .prediction_document import PredictionDocument
+
+TABLE = (
+    Column("benchmark", "", "of.name"),
+    Column("of", "", "of.axis"),
+    Column("N", "d", "at.count"),
+    Column("measured ms", ".4g", "at.measured_ms"),
+    Column("step ms", ".4g", "at.step_ms.measured"),
+    Column("own", ".3g", "at.own_ms"),
+    Column("waiting", ".3g", "at.waiting_ms"),
+    Column("communication", ".3g", "at.communication_ms"),
+    Column("throughput", ".4g", "at.throughput.measured"),
+    Column("unit", "", "of.unit"),
+    Column("efficiency", ".3f", "at.efficiency.measured"),
+)
+NUMBERS = ("count", "measured_ms", "own_ms", "waiting_ms", "communication_ms")
+ESTIMATES = ("step_ms", "throughput", "efficiency")
+
+
+class Predicting(Struct, frozen=True):
+    """A benchmark, and what is predicted of it at a number of nodes or ranks."""
+
+    of: Predicted
+    at: Prediction
 
 
 def prediction_table(all_predicted: Sequence[Predicted]) -> Table:
-    """A row for each benchmark and number of nodes; behind ``±`` half of the 95 % interval.
+    """A row for each benchmark and number of nodes.
 
     Notes tell the model, its check, and what is not predicted.
     """
-    columns = (
-        Column("benchmark"),
-        Column("of"),
-        Column("N", "d"),
-        Column("measured ms", ".4g"),
-        Column("step ms", ".4g"),
-        Column("own", ".3g"),
-        Column("waiting", ".3g"),
-        Column("communication", ".3g"),
-        Column("throughput", ".4g"),
-        Column("unit"),
-        Column("efficiency", ".3f"),
-    )
-    values = []
-    for found in all_predicted:
-        for each in found.predictions:
-            shares = each.own_ms, each.waiting_ms, each.communication_ms
-            rest = found.unit, _measured(each.efficiency)
-            shown = each.measured_ms, _measured(each.step_ms), *shares, _measured(each.throughput)
-            values.append((found.name, found.axis, each.count, *shown, *rest))
     notes = [f"({found.name}: {note})" for found in all_predicted for note in _notes(found)]
-    return Table(columns, tuple(values), "Prediction", tuple(notes))
+    return table_of(TABLE, _lines(all_predicted), "Prediction", notes)
 
 
 def prediction_columns(all_predicted: Sequence[Predicted]) -> Table:
     """The same rows for a spreadsheet: both ends of each interval, and no notes."""
-    names = ["benchmark", "axis", *_VALUES]
-    for name in _ESTIMATES:
-        names += [name, f"{name}_low", f"{name}_high"]
-    values = []
+    columns = [Column("benchmark", "", "of.name"), Column("axis", "", "of.axis")]
+    columns += [Column(name, "", f"at.{name}") for name in NUMBERS]
+    for name in ESTIMATES:
+        columns.append(Column(name, "", f"at.{name}.value"))
+        columns += [Column(f"{name}_{end}", "", f"at.{name}.{end}") for end in ("low", "high")]
+    return table_of(columns, _lines(all_predicted))
+
+
+def _lines(all_predicted: Sequence[Predicted]) -> Iterator[Predicting]:
     for found in all_predicted:
         for each in found.predictions:
-            row: list[object] = [found.name, found.axis]
-            row += [getattr(each, name) for name in _VALUES]
-            for name in _ESTIMATES:
-                estimate = getattr(each, name)
-                row += [estimate.value, estimate.low, estimate.high]
-            values.append(tuple(row))
-    return Table(tuple(map(Column, names)), tuple(values))
+            yield Predicting(found, each)
 
 
 def prediction_json(all_predicted: Sequence[Predicted]) -> str:
     """All that is known of them, as ``docs/reference/prediction.schema.json`` describes it."""
     return encode_indented(PredictionDocument(predictions=tuple(all_predicted))).decode()
-
-
-_VALUES = ("count", "measured_ms", "own_ms", "waiting_ms", "communication_ms")
-_ESTIMATES = ("step_ms", "throughput", "efficiency")
-
-
-def _measured(estimate: Estimate) -> Measured:
-    return Measured(estimate.value, estimate.half_width, with_error=True)
 
 
 def _notes(found: Predicted) -> Iterator[str]:

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.errors import PoolingError
+from milabench_ddp.render.text import text_of
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.comparison.compare import comparison_of
-from milabench_ddp.report.comparison.faces import comparison_text
+from milabench_ddp.report.comparison.faces import comparison_blocks
 from milabench_ddp.report.comparison.model import ComparedBenchmark, Comparison, Unit
 from milabench_ddp.report.comparison.sides import Side
 from milabench_ddp.report.comparison.verdicts import RatioVerdict
@@ -181,7 +182,7 @@ def test_launches_that_took_turns_are_compared_in_pairs(tmp_path: Path) -> None:
     assert found.regressions == ("b",)  # how runs differ is in both
     assert any("took turns" in note for note in found.notes)
     assert not any("one run on each side" in note for note in found.notes)
-    assert "if pairs vary independently\n" in comparison_text(found, 200)
+    assert "if pairs vary independently\n" in text_of(comparison_blocks(found), 200)
     apart = compared(launched(tmp_path / "c", {"b": DRIFTING}), after)
     assert (apart.drawn, only(apart).verdict) == (Unit.LAUNCH, RatioVerdict.CANNOT_TELL)
 

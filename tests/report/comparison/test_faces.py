@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from milabench_ddp.render.text import WIDTH
 from milabench_ddp.report.comparison.compare import comparison_of
-from milabench_ddp.report.comparison.faces import FACES, WIDTH
+from milabench_ddp.report.comparison.faces import FACES
 from milabench_ddp.report.comparison.model import Comparison
 from milabench_ddp.report.comparison.sides import Side
 from tests.golden import check_golden

@@ -142,7 +142,9 @@ class Column(Struct, frozen=True):
 
     name: str
     format: str = ""
-    of: str | Callable[[Any], Any] = ""  # its value in what a row is about: a path, or a function
+    of: str | Callable[[Any], Any] = (
+        ""  # its value in what a row is about: a path, a function; or by its name
+    )
     right: bool = False
     unknown: str = UNKNOWN  # the text of a value that is not known
 
@@ -154,6 +156,8 @@ class Column(Struct, frozen=True):
         """The value of what a row is about; None where a part of the path has none."""
         if callable(self.of):
             return self.of(subject)
+        if not self.of:
+            return subject[self.name]
         for name in self.of.split("."):
             if subject is not None:
                 subject = subject[int(name)] if name.isdigit() else getattr(subject, name)

@@ -38,7 +38,7 @@ from .sentences import (
     verdict,
 )
 from .sweeps.sweep import Sweep, block_table, sweeps_of
-from .tables import TABLES
+from .tables import TABLES, tables_with_rows
 from .tables.main_table import compact, main_table, milabench_table, stay, table_of
 
 METRIC = "throughput"  # of the tables of sweeps
@@ -262,10 +262,7 @@ def _the_same(others: list[Failure]) -> str:
 
 
 def _more(report: Report) -> Iterator[Line]:
-    names = []
-    for name, make_table in TABLES.items():
-        if any(make_table([row]) for row in report.rows):  # mostly the first one tells
-            names.append(name)
+    names = tables_with_rows(report.rows)
     if report.findings:
         names.append("findings")
     if names:

@@ -1,7 +1,8 @@
 """The tables of a report: the main table, and those that ``--table`` can select.
 
-A new table is a function ``Rows -> Table`` in a file here, and a line in ``TABLES``. One that needs
-the whole report is a function ``Report -> Table``, and a line in ``REPORT_TABLES``.
+A new table is a ``Selection``, or else a function ``Rows -> Table``, in a file here, and a line in
+``TABLES``. One that needs the whole report is a function ``Report -> Table``, and a line in
+``REPORT_TABLES``.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,6 +17,7 @@ from .memory_table import memory_phases
 from .monitor_tables import devices, hosts, traffic
 from .program_tables import communication, curve, matrix_products, numbers
 from .score_table import scores
+from .selection import Selection
 from .speedup import speedup
 from .startup_table import startup
 from .step_tables import every_rank, slowest_ranks, steps
@@ -50,3 +52,12 @@ REPORT_TABLES: Mapping[str, Callable[[Report], Table]] = {
     "scores": scores,
     "validation": validation,
 }
+
+
+def tables_with_rows(rows: Rows) -> list[str]:
+    """The names of the tables that have something to show."""
+    names = []
+    for name, table in TABLES.items():
+        if table.has_rows(rows) if isinstance(table, Selection) else table(rows):
+            names.append(name)
+    return names

@@ -4,89 +4,75 @@ Programs tell a row for each path (``bandwidth``) and for each pair of ranks (``
 """
 
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
 
 from ...results.records import Payload, is_finite
-from ...table import Column, Table, without_unknown
+from ...table import Column
 from ..links import kinds_of, links_of
-from ..model import Rows
+from ..model import Row
 from ..statistics.values import NAN, mean
 from .program_tables import size_text
+from .selection import Selection
 
 
-def bandwidths(rows: Rows) -> Table:
-    """A row for each path that a benchmark measured, as the mean over devices.
+def _paths(row: Row) -> Iterator[Mapping[str, object]]:
+    """Each path that a benchmark measured, as the mean over devices.
 
     The share is that of the data sheet: of the memory's clock and width, or of the device's PCIe
     link.
     """
-    columns = (
-        Column("benchmark"),
+    paths: dict[tuple[str, int], list[Payload]] = defaultdict(list)
+    for payload in row.tables.get("bandwidth", ()):
+        if is_finite(payload.get("gb_s")) and type(payload.get("bytes")) is int:
+            paths[str(payload.get("path", "")), payload["bytes"]].append(payload)
+    for (path, size), found in paths.items():
+        speeds = [payload["gb_s"] for payload in found]
+        promised = mean(payload.get("data_sheet_gb_s") for payload in found)
+        yield {
+            "path": path,
+            "bytes": size_text(size),
+            "GB/s": mean(speeds),
+            "lowest": min(speeds) if len(speeds) > 1 else NAN,
+            "data sheet": promised,
+            "share": mean(speeds) / (promised or NAN),
+        }
+
+
+bandwidths = Selection(
+    "Memory and transfers",
+    _paths,
+    (
         Column("path"),
         Column("bytes"),
         Column("GB/s", ".4g"),
         Column("lowest", ".4g"),
         Column("data sheet", ".4g"),
         Column("share", ".1%"),
-    )
-    values = []
-    for row in rows:
-        paths: dict[tuple[str, int], list[Payload]] = defaultdict(list)
-        for payload in row.tables.get("bandwidth", ()):
-            if is_finite(payload.get("gb_s")) and type(payload.get("bytes")) is int:
-                paths[str(payload.get("path", "")), payload["bytes"]].append(payload)
-        for (path, size), found in paths.items():
-            speeds = [payload["gb_s"] for payload in found]
-            lowest = min(speeds) if len(speeds) > 1 else NAN
-            speed, promised = mean(speeds), mean(each.get("data_sheet_gb_s") for each in found)
-            shown = (
-                row.name,
-                path,
-                size_text(size),
-                speed,
-                lowest,
-                promised,
-                speed / (promised or NAN),
-            )
-            values.append(shown)
-    table = Table(columns, tuple(values), "Memory and transfers")
-    return without_unknown(table, always=4)
-
-
-def links(rows: Rows) -> Table:
-    """A row for each benchmark that measured pairs of ranks, and each kind of link."""
-    columns = (
-        Column("benchmark"),
-        Column("where"),
-        Column("ways"),
-        Column("pairs", "d"),
-        Column("GB/s", ".4g"),
-        Column("slowest"),
-        Column("GB/s", ".4g"),
-    )
-    values = []
-    for row in rows:
-        for kind in kinds_of(row):
-            worst = kind.slowest
-            shown = (*kind.name, len(kind.links), kind.typical, worst.label, worst.gb_s)
-            values.append((row.name, *shown))
-    return Table(columns, tuple(values), "Links between devices")
-
-
-def pairs(rows: Rows) -> Table:
-    """A row for each pair of ranks."""
-    columns = (
-        Column("benchmark"),
-        Column("from", "d"),
-        Column("to", "d"),
-        Column("ways", "d"),
-        Column("from_node"),
-        Column("to_node"),
-        Column("gb_s", ".4g"),
-        Column("best_gb_s", ".4g"),
-    )
-    values = []
-    for row in rows:
-        for link in links_of(row):
-            ends = (link.sender, link.receiver, link.ways, *link.nodes)
-            values.append((row.name, *ends, link.gb_s, link.best_gb_s))
-    return Table(columns, tuple(values), "Pairs of ranks")
+    ),
+    always=4,
+)
+links = Selection(
+    "Links between devices",
+    kinds_of,
+    (
+        Column("where", "", "name.0"),
+        Column("ways", "", "name.1"),
+        Column("pairs", "d", lambda kind: len(kind.links)),
+        Column("GB/s", ".4g", "typical"),
+        Column("slowest", "", "slowest.label"),
+        Column("GB/s", ".4g", "slowest.gb_s"),
+    ),
+)
+pairs = Selection(
+    "Pairs of ranks",
+    links_of,
+    (
+        Column("from", "d", "sender"),
+        Column("to", "d", "receiver"),
+        Column("ways", "d", "ways"),
+        Column("from_node", "", "nodes.0"),
+        Column("to_node", "", "nodes.1"),
+        Column("gb_s", ".4g", "gb_s"),
+        Column("best_gb_s", ".4g", "best_gb_s"),
+    ),
+)

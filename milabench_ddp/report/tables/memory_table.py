@@ -1,42 +1,32 @@
 """The table of memory: the peaks of each rank by phase, and how near it came to its limit."""
 
-from ...table import Column, Table, without_unknown
-from ..memory import memories
-from ..model import Rows
+from functools import partial
+
+from ...table import Column
+from ..memory import RankMemory, memories
+from .selection import Selection
 from .step_tables import PARTS
 
 PHASES = ("build", "forward", "backward", "forward_backward", "optimizer")
 
 
-def memory_phases(rows: Rows) -> Table:
-    """A row for each rank that tells its memory by phase."""
-    columns = (
-        Column("benchmark"),
-        Column("rank"),
-        *(Column(PARTS.get(phase, phase), ".0f") for phase in PHASES),
-        Column("allocated", ".0f"),
-        Column("reserved", ".0f"),
-        Column("fragmented", ".1%"),
-        Column("split", ".0f"),
-        Column("other", ".0f"),
-        Column("of device", ".1%"),
-        Column("retries", ".0f"),
-    )
-    values = []
-    for row in rows:
-        for rank in memories(row):
-            if rank.numbers:
-                shown = (
-                    row.name,
-                    rank.id.label,
-                    *(rank.phase(phase) for phase in PHASES),
-                    rank.allocated,
-                    rank.reserved,
-                    rank.fragmented,
-                    rank.state("split"),
-                    rank.state("other"),
-                    rank.used,
-                    rank.state("retries"),
-                )
-                values.append(shown)
-    return without_unknown(Table(columns, tuple(values), "Memory by phase, in MiB"), always=2)
+def _phase(phase: str, rank: RankMemory) -> float:
+    return rank.phase(phase)
+
+
+memory_phases = Selection(
+    "Memory by phase, in MiB",
+    lambda row: [rank for rank in memories(row) if rank.numbers],
+    (
+        Column("rank", "", "id.label"),
+        *(Column(PARTS.get(phase, phase), ".0f", partial(_phase, phase)) for phase in PHASES),
+        Column("allocated", ".0f", "allocated"),
+        Column("reserved", ".0f", "reserved"),
+        Column("fragmented", ".1%", "fragmented"),
+        Column("split", ".0f", lambda rank: rank.state("split")),
+        Column("other", ".0f", lambda rank: rank.state("other")),
+        Column("of device", ".1%", "used"),
+        Column("retries", ".0f", lambda rank: rank.state("retries")),
+    ),
+    always=2,
+)

@@ -6,17 +6,17 @@ where the lines change, and where they do not hold. Bus bandwidth is defined as 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct, field
 
 from ...results.records import Payload, is_finite
-from ...table import Column, Measured, Table
-from ..model import Rows
+from ...table import Column, Measured
+from ..model import Row, Rows
 from ..statistics.values import mean, median
+from .selection import Selection
 
 COMPARABLE = ("op", "backend", "dtype", "ranks")  # measurements are comparable if these are equal
-FIT = ("alpha_us", "beta_gb_s", "residual")
 OFF_THE_LINE = 0.1  # a relative error beyond which a note names the size
 MEASURED = ("time_us", "time_us_best", "time_us_worst", "algorithm_gb_s", "bus_gb_s")
 
@@ -24,7 +24,6 @@ MEASURED = ("time_us", "time_us_best", "time_us_worst", "algorithm_gb_s", "bus_g
 class Operation(Struct, frozen=True):
     """The measurements of one operation with one back-end, one type and one number of ranks."""
 
-    benchmark: str
     key: tuple[str, ...]  # the values of ``COMPARABLE``
     fits: list[Payload]
     by_size: dict[int, list[Payload]] = field(default_factory=lambda: defaultdict(list))
@@ -33,47 +32,59 @@ class Operation(Struct, frozen=True):
     def sizes(self) -> list[int]:
         return sorted(self.by_size)
 
+    def fit(self, name: str) -> float:
+        """The median of a number of its fit.
+
+        An earlier version of the program fitted alphas below 0, which are no latencies: such fits
+        are left out.
+        """
+        fits = [fit for fit in self.fits if not _is_negative(fit.get("alpha_us"))]
+        return median(fit.get(name) for fit in fits)
+
+    @property
+    def alpha(self) -> Measured:
+        return Measured(self.fit("alpha_us"), 2 * self.fit("alpha_error_us"))
+
     def value(self, size: int, name: str) -> float:
         """The median of the value ``name`` at a size; NaN if it is not known."""
         return median(row.get(name) for row in self.by_size[size])
 
 
-def communication(rows: Rows) -> Table:
-    """A row for each operation: its fit, and its bandwidth at the largest size.
+def _operations(row: Row) -> Iterator[Operation]:
+    fits: dict[str, list[Payload]] = defaultdict(list)
+    for fit in row.tables.get("comm_fit", ()):
+        fits[str(fit.get("op", ""))].append(fit)
+    found: dict[tuple[str, ...], Operation] = {}
+    for payload in row.tables.get("comm", ()):
+        key = tuple(str(payload.get(name, "")) for name in COMPARABLE)
+        size = payload.get("bytes")
+        if type(size) is int:
+            known = found.setdefault(key, Operation(key, fits[key[0]]))
+            known.by_size[size].append(payload)
+    yield from found.values()
 
-    An earlier version of the program fitted alphas below 0, which are no latencies: they are left
-    out.
-    """
-    columns = (
-        Column("benchmark"),
-        *map(Column, COMPARABLE),
-        Column("alpha us", ".4g"),
-        Column("beta GB/s", ".4g"),
-        Column("residual", ".1%"),
-        Column("largest"),
-        Column("bus GB/s", ".4g"),
-    )
-    values = []
-    notes: list[str] = []
-    for operation in _operations(rows):
-        fits = [fit for fit in operation.fits if not _is_negative(fit.get("alpha_us"))]
-        alpha, *fit = [median(fit.get(name) for fit in fits) for name in FIT]
-        error = median(fit.get("alpha_error_us") for fit in fits)
-        notes += _remarks(operation)
-        largest = operation.sizes[-1]
-        bandwidth = operation.value(largest, "bus_gb_s")
-        which = operation.benchmark, *operation.key
-        values.append((*which, Measured(alpha, 2 * error), *fit, size_text(largest), bandwidth))
-    return Table(columns, tuple(values), "Communication", tuple(notes))
+
+def size_text(size: int) -> str:
+    """Bytes as text, with a binary prefix if that gives a whole number: ``64Mi``, ``1000``."""
+    for power, prefix in ((30, "Gi"), (20, "Mi"), (10, "Ki")):
+        if size and size % 2**power == 0:
+            return f"{size >> power}{prefix}"
+    return str(size)
 
 
 def _is_negative(value: object) -> bool:
     return is_finite(value) and value < 0
 
 
-def _remarks(operation: Operation) -> Iterator[str]:
+def _remarks(rows: Rows) -> Iterator[str]:
+    for row in rows:
+        for operation in _operations(row):
+            yield from _remarks_on(operation, row.name)
+
+
+def _remarks_on(operation: Operation, benchmark: str) -> Iterator[str]:
     op, *_, ranks = operation.key
-    what = f"{operation.benchmark}: {op} of {ranks} ranks"
+    what = f"{benchmark}: {op} of {ranks} ranks"
     told: Counter[float] = Counter()
     worst: list[tuple[float, str]] = []
     for fit in operation.fits:
@@ -92,88 +103,79 @@ def _remarks(operation: Operation) -> Iterator[str]:
         yield f"({what} is not alpha + bytes / beta: {error:.0%} off at {place})"
 
 
-def curve(rows: Rows) -> Table:
-    """A row for each operation and size."""
-    columns = (
-        Column("benchmark"),
+def _sizes(row: Row) -> Iterator[Mapping[str, object]]:
+    """Each operation at each size."""
+    for operation in _operations(row):
+        for size in operation.sizes:
+            values = {name: operation.value(size, name) for name in MEASURED}
+            which = zip(COMPARABLE, operation.key, strict=True)
+            yield {**dict(which), "bytes": size, **values}
+
+
+def _shapes(row: Row) -> Iterator[Mapping[str, object]]:
+    """What a benchmark that tried several shapes found, as the mean over devices.
+
+    The speed of a shape is from a short trial on each. The last column is the speed that the
+    benchmark then measured, with the fastest shape of each device.
+    """
+    speeds: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for payload in row.tables.get("sweep", ()):
+        speed = payload.get("tflop_s")
+        if is_finite(speed):
+            shape = " x ".join(str(payload.get(side, "?")) for side in ("m", "n", "k"))
+            speeds[str(payload.get("dtype", "")), shape].append(speed)
+    if speeds:
+        means = {key: mean(found) for key, found in speeds.items()}
+        best = max(means, key=lambda key: means[key])
+        yield {
+            "type": best[0],
+            "shapes": len(means),
+            "best m x n x k": best[1],
+            "tried TFLOP/s": means[best],
+            "TFLOP/s": row.like_perf(row.perf),
+        }
+
+
+communication = Selection(
+    "Communication",
+    _operations,
+    (
+        *(Column(name, "", f"key.{place}") for place, name in enumerate(COMPARABLE)),
+        Column("alpha us", ".4g", "alpha"),
+        Column("beta GB/s", ".4g", lambda operation: operation.fit("beta_gb_s")),
+        Column("residual", ".1%", lambda operation: operation.fit("residual")),
+        Column("largest", "", lambda operation: size_text(operation.sizes[-1])),
+        Column("bus GB/s", ".4g", lambda each: each.value(each.sizes[-1], "bus_gb_s")),
+    ),
+    notes=_remarks,
+)
+curve = Selection(
+    "Communication by size",
+    _sizes,
+    (
         *map(Column, COMPARABLE),
         Column("bytes", "d"),
         *(Column(name, ".6g") for name in MEASURED),
-    )
-    values = []
-    for operation in _operations(rows):
-        for size in operation.sizes:
-            found = [operation.value(size, name) for name in MEASURED]
-            values.append((operation.benchmark, *operation.key, size, *found))
-    return Table(columns, tuple(values), "Communication by size")
-
-
-def _operations(rows: Rows) -> Iterator[Operation]:
-    for row in rows:
-        fits: dict[str, list[Payload]] = defaultdict(list)
-        for fit in row.tables.get("comm_fit", ()):
-            fits[str(fit.get("op", ""))].append(fit)
-        found: dict[tuple[str, ...], Operation] = {}
-        for payload in row.tables.get("comm", ()):
-            key = tuple(str(payload.get(name, "")) for name in COMPARABLE)
-            size = payload.get("bytes")
-            if type(size) is int:
-                known = found.setdefault(key, Operation(row.name, key, fits[key[0]]))
-                known.by_size[size].append(payload)
-        yield from found.values()
-
-
-def size_text(size: int) -> str:
-    """Bytes as text, with a binary prefix if that gives a whole number: ``64Mi``, ``1000``."""
-    for power, prefix in ((30, "Gi"), (20, "Mi"), (10, "Ki")):
-        if size and size % 2**power == 0:
-            return f"{size >> power}{prefix}"
-    return str(size)
-
-
-def matrix_products(rows: Rows) -> Table:
-    """A row for each benchmark that tried several shapes.
-
-    The speed of a shape is the mean over devices, from a short trial on each. The last column is
-    the speed that the benchmark then measured, with the fastest shape of each device.
-    """
-    columns = (
-        Column("benchmark"),
+    ),
+)
+matrix_products = Selection(
+    "Matrix products",
+    _shapes,
+    (
         Column("type"),
         Column("shapes", "d"),
         Column("best m x n x k"),
         Column("tried TFLOP/s", ".4g"),
         Column("TFLOP/s", ".4g"),
-    )
-    values = []
-    for row in rows:
-        speeds: dict[tuple[str, str], list[float]] = defaultdict(list)
-        for payload in row.tables.get("sweep", ()):
-            speed = payload.get("tflop_s")
-            if is_finite(speed):
-                sides = [str(payload.get(side, "?")) for side in ("m", "n", "k")]
-                key = str(payload.get("dtype", "")), " x ".join(sides)
-                speeds[key].append(speed)
-        if speeds:
-            means = {key: mean(found) for key, found in speeds.items()}
-            best = max(means, key=lambda key: means[key])
-            type_, shape = best
-            speed = row.like_perf(row.perf)
-            values.append((row.name, type_, len(means), shape, means[best], speed))
-    return Table(columns, tuple(values), "Matrix products")
-
-
-def numbers(rows: Rows) -> Table:
-    """A row for each number of each benchmark: its mean and deviation, and how many told it."""
-    columns = (
-        Column("benchmark"),
-        Column("number"),
-        Column("mean", ".6g"),
-        Column("std", ".2g"),
-        Column("told by", "d"),  # processes and ranks, over all repeats
-    )
-    values = []
-    for row in rows:
-        for name, told in sorted(row.told.items()):
-            values.append((row.name, name, told.mean, told.std, len(told.values)))
-    return Table(columns, tuple(values), "Numbers of the programs")
+    ),
+)
+numbers = Selection(
+    "Numbers of the programs",
+    lambda row: sorted(row.told.items()),
+    (
+        Column("number", "", "0"),
+        Column("mean", ".6g", "1.mean"),
+        Column("std", ".2g", "1.std"),
+        Column("told by", "d", lambda told: len(told[1].values)),  # over all repeats
+    ),
+)

@@ -1,45 +1,8 @@
 """How each model was spread over devices: its batch, the rate of a device, its types."""
 
-from ...results.records import Payload
-from ...table import Column, Table, without_unknown
-from ..model import Row, Rows
-
-
-def strategies(rows: Rows) -> Table:
-    """A row for each benchmark whose program told its mode and its ranks."""
-    columns = (
-        Column("benchmark"),
-        Column("mode"),
-        Column("ranks", ".0f"),
-        Column("replicas", ".0f"),
-        Column("global batch", ".0f"),
-        Column("microbatches", ".0f"),
-        Column("rate/GPU", ".4g"),
-        Column("unit", unknown=""),
-        Column("types", unknown=""),
-        Column("optimizer", unknown=""),
-        Column("attention", unknown=""),
-    )
-    values = []
-    for row in rows:
-        model, ranks = row.reported("model"), row.told_mean("ranks")
-        if "mode" not in model or not ranks > 0:
-            continue
-        shown = (
-            row.name,
-            str(model["mode"]),
-            ranks,
-            row.told_mean("replicas"),
-            _global_batch(row),
-            row.told_mean("chunks"),
-            row.like_perf(row.perf / ranks),
-            row.unit,
-            _types(model),
-            str(model.get("optimizer_implementation", "")),
-            str(model.get("attention", "")),
-        )
-        values.append(shown)
-    return without_unknown(Table(columns, tuple(values), "Strategies"), always=3)
+from ...table import Column, Measured
+from ..model import Row
+from .selection import Selection
 
 
 def _global_batch(row: Row) -> float:
@@ -48,9 +11,42 @@ def _global_batch(row: Row) -> float:
     return row.told_mean("replicas") * row.told_mean("batch_size")
 
 
-def _types(model: Payload) -> str:
+def _rate(row: Row) -> Measured:
+    return row.like_perf(row.perf / row.told_mean("ranks"))
+
+
+def _types(row: Row) -> str:
+    model = row.reported("model")
     words = [str(model["precision"])] if "precision" in model else []
     for what in ("gathered", "reduced"):
         if f"{what}_dtype" in model:
             words.append(f"{what} {model[f'{what}_dtype']}")
     return ", ".join(words)
+
+
+def _is_spread(row: Row) -> bool:
+    """Whether its program told its mode and its ranks."""
+    return "mode" in row.reported("model") and row.told_mean("ranks") > 0
+
+
+def _model(name: str, row: Row) -> str:
+    return str(row.reported("model").get(name, ""))
+
+
+strategies = Selection(
+    "Strategies",
+    lambda row: [row] if _is_spread(row) else [],
+    (
+        Column("mode", "", lambda row: _model("mode", row)),
+        Column("ranks", ".0f", lambda row: row.told_mean("ranks")),
+        Column("replicas", ".0f", lambda row: row.told_mean("replicas")),
+        Column("global batch", ".0f", _global_batch),
+        Column("microbatches", ".0f", lambda row: row.told_mean("chunks")),
+        Column("rate/GPU", ".4g", _rate),
+        Column("unit", "", "unit", unknown=""),
+        Column("types", "", _types, unknown=""),
+        Column("optimizer", "", lambda row: _model("optimizer_implementation", row), unknown=""),
+        Column("attention", "", lambda row: _model("attention", row), unknown=""),
+    ),
+    always=3,
+)

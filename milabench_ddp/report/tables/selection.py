@@ -1,0 +1,37 @@
+"""A table of a report as a selection: what its rows are about, and what columns show of it."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from ...table import Column, Table, table_of, without_unknown
+from ..model import Row, Rows
+
+
+def _none(_: Rows) -> Sequence[str]:
+    return ()
+
+
+class Selection(Struct, frozen=True):
+    """A table with a row for each of the subjects of each benchmark, whose name comes first."""
+
+    title: str
+    subjects: Callable[[Row], Iterable[Any]]
+    columns: tuple[Column, ...]
+    always: int = 0  # columns that stay where no row knows them; 0: all
+    notes: Callable[[Rows], Iterable[str]] = _none
+
+    def __call__(self, rows: Rows) -> Table:
+        """The table of these benchmarks."""
+        values: list[tuple[Any, ...]] = []
+        for row in rows:
+            part = table_of(self.columns, self.subjects(row))
+            values += [(row.name, *shown) for shown in part.rows]
+        columns = (Column("benchmark"), *self.columns)
+        table = Table(columns, tuple(values), self.title, tuple(self.notes(rows)))
+        return without_unknown(table, self.always) if self.always else table
+
+    def has_rows(self, rows: Rows) -> bool:
+        """Whether the table has any, which is cheaper to know than all of them."""
+        return any(True for row in rows for _ in self.subjects(row))

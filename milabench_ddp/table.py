@@ -5,7 +5,7 @@ import io
 import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
 from itertools import zip_longest
 from typing import Any
@@ -142,9 +142,7 @@ class Column(Struct, frozen=True):
 
     name: str
     format: str = ""
-    of: str | Callable[[Any], Any] = (
-        ""  # its value in what a row is about: a path, a function; or by its name
-    )
+    of: str | Callable[[Any], Any] = ""  # where its value is in what a row is about
     right: bool = False
     unknown: str = UNKNOWN  # the text of a value that is not known
 
@@ -153,11 +151,14 @@ class Column(Struct, frozen=True):
         return bool(self.format) or self.right
 
     def value(self, subject: Any) -> Any:
-        """The value of what a row is about; None where a part of the path has none."""
+        """Its value in what a row is about: by a function, a path, or else the column's name.
+
+        It is None where a part of the path is.
+        """
         if callable(self.of):
             return self.of(subject)
         if not self.of:
-            return subject[self.name]
+            return subject.get(self.name)
         for name in self.of.split("."):
             if subject is not None:
                 subject = subject[int(name)] if name.isdigit() else getattr(subject, name)
@@ -188,7 +189,7 @@ class Table(Struct, frozen=True):
         return bool(self.rows)
 
 
-def table_of(
+def table_from(
     columns: Sequence[Column],
     subjects: Iterable[Any],
     title: str = "",
@@ -204,11 +205,15 @@ def is_unknown(value: object) -> bool:
     return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
 
 
-def without_unknown(table: Table, always: int = 1) -> Table:
-    """The table without the columns that hold no known value; the first ``always`` stay."""
+def without_unknown(table: Table, always: int = 1, names: Collection[str] = ()) -> Table:
+    """The table without the columns that hold no known value.
+
+    The first ``always`` stay, and those of these names.
+    """
     kept = []
-    for index in range(len(table.columns)):
-        if index < always or not all(is_unknown(row[index]) for row in table.rows):
+    for index, column in enumerate(table.columns):
+        stays = index < always or column.name in names
+        if stays or not all(is_unknown(row[index]) for row in table.rows):
             kept.append(index)
     return only_columns(table, kept)
 

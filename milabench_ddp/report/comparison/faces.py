@@ -8,7 +8,7 @@ from ...errors import shown_names
 from ...render.blocks import Block, Bullet, Fact, Section, TableBlock
 from ...render.markdown import markdown_of
 from ...render.text import text_of
-from ...table import Column, Measured, Table, csv_text, given_percent_text, table_of
+from ...table import Column, Measured, Table, csv_text, given_percent_text, table_from
 from .comparison_page import comparison_page
 from .model import ComparedBenchmark, ComparedSide, Comparison, SideRate, Unit
 from .verdicts import FALSE, RatioVerdict
@@ -53,7 +53,7 @@ def comparison_table(comparison: Comparison) -> Table:
         Column("verdict", "", "verdict"),
         Column("could have seen", ".1%", "could_have_seen"),
     )
-    return table_of(columns, comparison.benchmarks)
+    return table_from(columns, comparison.benchmarks)
 
 
 def _rate(side: SideRate | None) -> Measured | None:
@@ -77,7 +77,7 @@ def _interval(each: ComparedBenchmark) -> str | None:
 def comparison_csv(comparison: Comparison) -> str:
     """The table for a spreadsheet, at full precision."""
     columns = [Column(name, "", path) for name, path in CSV.items()]
-    return csv_text(table_of(columns, comparison.benchmarks))
+    return csv_text(table_from(columns, comparison.benchmarks))
 
 
 def comparison_html(comparison: Comparison) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from ...codec import encode_indented
-from ...table import Column, Table, table_of
+from ...table import Column, Table, table_from
 from .predict import Predicted, Prediction
 from .prediction_document import PredictionDocument
 
@@ -39,7 +39,7 @@ def prediction_table(all_predicted: Sequence[Predicted]) -> Table:
     Notes tell the model, its check, and what is not predicted.
     """
     notes = [f"({found.name}: {note})" for found in all_predicted for note in _notes(found)]
-    return table_of(TABLE, _lines(all_predicted), "Prediction", notes)
+    return table_from(TABLE, _lines(all_predicted), "Prediction", notes)
 
 
 def prediction_columns(all_predicted: Sequence[Predicted]) -> Table:
@@ -49,7 +49,7 @@ def prediction_columns(all_predicted: Sequence[Predicted]) -> Table:
     for name in ESTIMATES:
         columns.append(Column(name, "", f"at.{name}.value"))
         columns += [Column(f"{name}_{end}", "", f"at.{name}.{end}") for end in ("low", "high")]
-    return table_of(columns, _lines(all_predicted))
+    return table_from(columns, _lines(all_predicted))
 
 
 def _lines(all_predicted: Sequence[Predicted]) -> Iterator[Predicting]:

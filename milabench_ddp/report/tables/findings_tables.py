@@ -1,6 +1,6 @@
 """The findings of a report in full, and by milabench's validation layers."""
 
-from ...table import Column, Table, without_unknown
+from ...table import Column, Table, table_from, without_unknown
 from ..model import Report
 
 FAILURES = "error"
@@ -17,14 +17,15 @@ LAYERS = {  # milabench's validation layers, with what they look for
 
 def findings(report: Report) -> Table:
     """Every finding, the worst first, with what to do about it."""
-    always = (Column("severity"), Column("finding"))
-    others = ("benchmark", "place", "sentence", "what to do")
-    rows = []
-    for each in report.findings:
-        row = each.severity, each.name, each.benchmark, each.place, each.sentence, each.advice
-        rows.append(row)
-    columns = (*always, *(Column(name, unknown="") for name in others))
-    return without_unknown(Table(columns, tuple(rows), "Findings"), always=len(always))
+    columns = (
+        Column("severity", "", "severity"),
+        Column("finding", "", "name"),
+        Column("benchmark", "", "benchmark", unknown=""),
+        Column("place", "", "place", unknown=""),
+        Column("sentence", "", "sentence"),
+        Column("what to do", "", "advice", unknown=""),
+    )
+    return without_unknown(table_from(columns, report.findings, "Findings"), always=2)
 
 
 def validation(report: Report) -> Table:

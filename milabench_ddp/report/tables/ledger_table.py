@@ -3,9 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from ...table import Column, Table, without_unknown
+from ...table import Column
 from ..completeness import of_how_many
-from ..model import Row, Rows
+from ..model import Row
 from ..process import counted
 from ..rank_fields import RankOfRow
 from ..ranks.ledger import BUBBLE, COMMUNICATION, JITTER, WAITING, launch_times
@@ -13,43 +13,13 @@ from ..ranks.pipelines import stages_text
 from ..ranks.rank_launch import EXPOSED
 from ..ranks.rank_summary import RankId
 from ..statistics.values import mean
+from .selection import Selection
 from .step_tables import PARTS
 
 OWN = {name: title for name, title in PARTS.items() if name != EXPOSED}
 ITEMS = {**OWN, **{name: name for name in (COMMUNICATION, BUBBLE, WAITING, JITTER)}}
 HIDDEN = "hidden"  # communication behind the backward pass: it is in no item of the step
 Items = Mapping[str, float]  # ms
-
-
-def ledger(rows: Rows) -> Table:
-    """For each benchmark whose ranks tell what is exposed, a row for all and one for each of them.
-
-    The items add up to the mean step, behind which stands the communication that is hidden; all are
-    in ms. Of several launches they are the mean.
-    """
-    columns = (
-        Column("benchmark"),
-        Column("rank"),
-        Column("stages", unknown=""),
-        Column("ms", ".4g"),
-        *(Column(title, ".3g") for title in ITEMS.values()),
-        Column(HIDDEN, ".3g"),
-    )
-    values = []
-    for row in rows:
-        by_rank = dict(ledger_by_rank(row))
-        if by_rank:
-            values.append((row.name, "all", None, *_shown(mean_items(list(by_rank.values())))))
-        stages = {rank.id: stages_text(rank.stages) for rank in row.ranks}
-        for id, items in by_rank.items():
-            values.append((row.name, id.label, stages[id] or None, *_shown(items)))
-    table = Table(columns, tuple(values), "Ledger of a step, in ms", of_how_many(rows))
-    return without_unknown(table, always=2)
-
-
-def _shown(items: Items) -> list[float | None]:
-    whole = sum(ms for name, ms in items.items() if name != HIDDEN)
-    return [whole, *(items.get(name) for name in (*ITEMS, HIDDEN))]
 
 
 def ledger_by_rank(row: Row) -> Iterator[tuple[RankId, Items]]:
@@ -78,3 +48,38 @@ def mean_items(several: list[Items]) -> Items:
     """Each item of several ledgers, as their mean."""
     names = dict.fromkeys(name for items in several for name in items)
     return {name: mean(items.get(name, 0.0) for items in several) for name in names}
+
+
+def _ledgers(row: Row) -> Iterator[Mapping[str, object]]:
+    """The ledger of all ranks that tell what is exposed, then that of each."""
+    by_rank = dict(ledger_by_rank(row))
+    if by_rank:
+        yield _shown("all", "", mean_items(list(by_rank.values())))
+    stages = {rank.id: stages_text(rank.stages) for rank in row.ranks}
+    for id, items in by_rank.items():
+        yield _shown(id.label, stages[id], items)
+
+
+def _shown(rank: str, stages: str, items: Items) -> Mapping[str, object]:
+    """The items by the headings of their columns.
+
+    They add up to the mean step, behind which stands the communication that is hidden; all are in
+    ms. Of several launches they are the mean.
+    """
+    whole = sum(ms for name, ms in items.items() if name != HIDDEN)
+    shown = {title: items.get(name) for name, title in ITEMS.items()}
+    return {"rank": rank, "stages": stages, "ms": whole, **shown, HIDDEN: items.get(HIDDEN)}
+
+
+ledger = Selection(
+    "Ledger of a step, in ms",
+    _ledgers,
+    (
+        Column("rank"),
+        Column("stages", unknown=""),
+        Column("ms", ".4g"),
+        *(Column(title, ".3g") for title in (*ITEMS.values(), HIDDEN)),
+    ),
+    always=2,
+    notes=of_how_many,
+)

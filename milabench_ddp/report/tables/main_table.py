@@ -1,9 +1,8 @@
 """The main table: a row for each benchmark, with the columns that ``fields`` declares."""
 
-from collections.abc import Iterable
 from typing import Any
 
-from ...table import Column, Table, is_unknown, only_columns, without_exponent
+from ...table import Column, Table, only_columns, table_from, without_exponent, without_unknown
 from ..fields import MAIN, Benchmark, Field
 from ..model import Report, Rows
 from ..statistics.values import NAN
@@ -45,24 +44,21 @@ def table_of(report: Report) -> Table:
 
 def main_table(rows: Rows) -> Table:
     """A row for each benchmark; of what milabench does not have, only what is known of any."""
-    values = [tuple(each.in_table(row) for each in MAIN) for row in rows]
     columns = []
     for each in MAIN:
         unknown = "-" if each.width else ""
         kind = KINDS.get(each.name, Column)
-        columns.append(kind(each.heading, each.format, unknown=unknown))
-    table = Table(tuple(columns), tuple(values), notes=_what_intervals_hold(rows))
-    always = {*MILABENCH, "unit"}
-    return _known(table, [k for k, each in enumerate(MAIN) if each.name in always])
+        columns.append(kind(each.heading, each.format, each.in_table, unknown=unknown))
+    always = [each.heading for each in MAIN if each.name in (*MILABENCH, "unit")]
+    table = table_from(columns, rows, notes=_what_intervals_hold(rows))
+    return without_unknown(table, names=always)
 
 
 def milabench_table(rows: Rows) -> Table:
     """The same with milabench's columns and formats, in its order."""
     by_name = {each.name: each for each in MAIN}
-    fields = [by_name[name] for name in (*MILABENCH, *BESIDE)]
-    values = [tuple(each.of(Benchmark(row)) for each in fields) for row in rows]
-    table = Table(tuple(map(_of_milabench, fields)), tuple(values))
-    return _known(table, range(len(MILABENCH)))
+    columns = [_of_milabench(by_name[name]) for name in (*MILABENCH, *BESIDE)]
+    return without_unknown(table_from(columns, map(Benchmark, rows)), always=len(MILABENCH))
 
 
 def compact(table: Table) -> Table:
@@ -76,7 +72,7 @@ def compact(table: Table) -> Table:
         is_perf = name == "score" and values == [row[names.index("perf")] for row in table.rows]
         if not is_default and not is_perf:
             kept.append(index)
-    return _known(only_columns(table, kept), [0])
+    return without_unknown(only_columns(table, kept))
 
 
 def stay() -> list[str]:
@@ -84,21 +80,13 @@ def stay() -> list[str]:
     return [each.heading for each in sorted(MAIN[1:], key=lambda each: each.stays)]
 
 
-def _known(table: Table, always: Iterable[int]) -> Table:
-    kept = set(always)
-    for index in range(len(table.columns)):
-        if not all(is_unknown(row[index]) for row in table.rows):
-            kept.add(index)
-    return only_columns(table, sorted(kept))
-
-
 def _of_milabench(each: Field) -> Column:
     if each.name == "name":
-        return Column("bench")
+        return Column("bench", "", each.of)
     if each.width:
         format = f"{each.width}{each.format}"
-        return Column(each.heading, format, unknown=f"{NAN:{format}}")
-    return Column(each.heading, each.format, unknown="")
+        return Column(each.heading, format, each.of, unknown=f"{NAN:{format}}")
+    return Column(each.heading, each.format, each.of, unknown="")
 
 
 def _what_intervals_hold(rows: Rows) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ...table import Column, Table, table_of, without_unknown
+from ...table import Column, Table, table_from, without_unknown
 from ..model import Row, Rows
 
 
@@ -26,7 +26,7 @@ class Selection(Struct, frozen=True):
         """The table of these benchmarks."""
         values: list[tuple[Any, ...]] = []
         for row in rows:
-            part = table_of(self.columns, self.subjects(row))
+            part = table_from(self.columns, self.subjects(row))
             values += [(row.name, *shown) for shown in part.rows]
         columns = (Column("benchmark"), *self.columns)
         table = Table(columns, tuple(values), self.title, tuple(self.notes(rows)))

@@ -1,9 +1,11 @@
 """The tables of steps: of each benchmark, of its slowest ranks, of every rank."""
 
 import math
-from typing import Any
+from collections.abc import Iterator, Mapping
+from functools import partial
+from operator import attrgetter
 
-from ...table import Column, Measured, Table, without_unknown
+from ...table import Column, Measured, Table
 from ..completeness import of_how_many
 from ..fields import FEW, HOST, of_peak, share_of
 from ..model import Row, Rows
@@ -13,6 +15,7 @@ from ..ranks.rank_summary import peers
 from ..ranks.stragglers import all_stragglers, can_be_judged
 from ..statistics.values import NAN, median
 from ..told import TFLOPS
+from .selection import Selection
 
 PARTS = {  # of a step, in the order of their columns, with their titles
     "data": "data",
@@ -28,49 +31,38 @@ PARTS = {  # of a step, in the order of their columns, with their titles
 def steps(rows: Rows) -> Table:
     """A row for each benchmark whose program reported its steps."""
     known: list[Row] = []
-    names: set[str] = set()
     for row in rows:
         if row.timed or TFLOPS in row.told or any(rank.shares for rank in row.ranks):
             known.append(row)
-        for rank in row.ranks:
-            names |= rank.shares.keys()
+    names = {part for row in known for rank in row.ranks for part in rank.shares}
     if not any(share_of(row, HOST) >= FEW for row in known):
         names.discard(HOST)
     parts = [part for part in PARTS if part in names]
     parts += sorted(names - PARTS.keys())
     columns = (
-        Column("benchmark"),
-        Column("ms", ".4g"),
-        Column("p95 ms", ".4g"),
-        *(Column(PARTS.get(part, part), ".1%") for part in parts),
-        Column("TFLOP/s/GPU", ".4g"),
-        Column("MFU", ".1%"),
-        Column("HFU", ".1%"),
-        Column("allocated", ".0f"),
-        Column("reserved", ".0f"),
-        Column("estimated", ".0f"),
-        Column("instruments", ".1%"),
+        Column("ms", ".4g", lambda row: row.like_perf(row.step_ms)),
+        Column("p95 ms", ".4g", _p95),
+        *(Column(PARTS.get(part, part), ".1%", partial(share_of, part=part)) for part in parts),
+        Column("TFLOP/s/GPU", ".4g", _tflops),
+        Column("MFU", ".1%", lambda row: of_peak(row, row.used.mfu)),
+        Column("HFU", ".1%", lambda row: of_peak(row, row.used.hfu)),
+        Column("allocated", ".0f", "allocated"),
+        Column("reserved", ".0f", "reserved"),
+        Column("estimated", ".0f", _estimated),
+        Column("instruments", ".1%", _instruments),
     )
-    values = []
-    for row in known:
-        shares = [share_of(row, part) for part in parts]
-        p95 = median(rank.p95 for rank in row.timed)
-        shown = (
-            row.name,
-            row.like_perf(row.step_ms),
-            row.like_perf(p95),
-            *shares,
-            _tflops(row),
-            of_peak(row, row.used.mfu),
-            of_peak(row, row.used.hfu),
-            row.allocated,
-            row.reserved,
-            _estimated(row),
-            _instruments(row),
-        )
-        values.append(shown)
-    table = Table(columns, tuple(values), "Steps", (*_means_only(known), *of_how_many(known)))
-    return without_unknown(table, always=3)
+    return Selection("Steps", lambda row: [row], columns, 3, _notes)(known)
+
+
+def _notes(rows: Rows) -> Iterator[str]:
+    names = [row.name for row in rows if not row.timed and row.step_ms >= 0]
+    if names:
+        yield f"(ms is the mean, as no step times were recorded: {', '.join(names)})"
+    yield from of_how_many(rows)
+
+
+def _p95(row: Row) -> Measured:
+    return row.like_perf(median(rank.p95 for rank in row.timed))
 
 
 def _estimated(row: Row) -> float:
@@ -94,75 +86,66 @@ def _tflops(row: Row) -> Measured:
     return row.like_perf(row.told_mean(TFLOPS))
 
 
-def _means_only(rows: Rows) -> tuple[str, ...]:
-    names = [row.name for row in rows if not row.timed and row.step_ms >= 0]
-    if not names:
-        return ()
-    return (f"(ms is the mean, as no step times were recorded: {', '.join(names)})",)
+def _compared(row: Row) -> Iterator[Mapping[str, object]]:
+    """The slowest and the fastest of several ranks or devices, and each straggler."""
+    count = max(len(row.timed), sum(bool(rank.local) for rank in row.ranks))
+    # after a sweep of shapes each device runs its own best shape: steps are not comparable
+    if count < 2 or "sweep" in row.tables:
+        return
+    of_steps: dict[str, object] = {}
+    if len(row.timed) > 1:
+        slowest = max(row.timed, key=attrgetter("median"))
+        fastest = min(row.timed, key=attrgetter("median"))
+        of_steps = {
+            "longest": row.like_perf(slowest.median),
+            "slowest": slowest.id.label,
+            "shortest": row.like_perf(fastest.median),
+            "fastest": fastest.id.label,
+        }
+    for local in _local_of(row):
+        yield {"ranks": count, **of_steps, **local}
 
 
-def slowest_ranks(rows: Rows) -> Table:
-    """A row for each benchmark with several known ranks or devices."""
-    columns = (
-        Column("benchmark"),
+def _local_of(row: Row) -> Iterator[Mapping[str, object]]:
+    """The local time of each straggler, the worst first; without one, the median of all ranks."""
+    known = [rank for rank in row.ranks if rank.local]
+    groups = [group for group in peers(known) if len(group) > 1]
+    found = [each for group in groups for each in all_stragglers(group)]
+    for each in sorted(found, key=attrgetter("slower"), reverse=True):
+        yield {
+            "own ms": row.like_perf(each.rank.local_ms),
+            "straggler": each.rank.id.label,
+            "slower": each.slower,
+            "mostly in": each.part + each.when,
+        }
+    if groups and not found:
+        typical = median(rank.local_ms for rank in known)
+        judged = any(can_be_judged(group) for group in groups)
+        yield {"own ms": row.like_perf(typical), "straggler": "none" if judged else ""}
+    if not groups:
+        yield {}
+
+
+slowest_ranks = Selection(
+    "Ranks",
+    _compared,
+    (
         Column("ranks", "d"),
-        Column("ms", ".4g"),
+        Column("ms", ".4g", lambda ranks: ranks.get("longest")),
         Column("slowest"),
-        Column("ms", ".4g"),
+        Column("ms", ".4g", lambda ranks: ranks.get("shortest")),
         Column("fastest"),
         Column("own ms", ".4g"),
         Column("straggler"),
         Column("slower", ".1%"),
         Column("mostly in"),
-    )
-    values = []
-    for row in rows:
-        compared = [rank for rank in row.ranks if rank.local]
-        count = max(len(row.timed), len(compared))
-        # after a sweep of shapes each device runs its own best shape: steps are not comparable
-        if count > 1 and "sweep" not in row.tables:
-            for local in _local_of(row):
-                values.append((row.name, count, *_steps_of(row), *local))
-    return without_unknown(Table(columns, tuple(values), "Ranks", of_how_many(rows)))
-
-
-NOT_COMPARED = (NAN, "", NAN, "")
-
-
-def _steps_of(row: Row) -> tuple[Any, ...]:
-    if len(row.timed) < 2:
-        return NOT_COMPARED
-    slowest = max(row.timed, key=lambda rank: rank.median)
-    fastest = min(row.timed, key=lambda rank: rank.median)
-    ms = row.like_perf(slowest.median), row.like_perf(fastest.median)
-    return ms[0], slowest.id.label, ms[1], fastest.id.label
-
-
-def _local_of(row: Row) -> list[tuple[Any, ...]]:
-    """The local time of each straggler, the worst first; without one, the median of all ranks."""
-    known = [rank for rank in row.ranks if rank.local]
-    groups = [group for group in peers(known) if len(group) > 1]
-    if not groups:
-        return [NOT_COMPARED]
-    found = [each for group in groups for each in all_stragglers(group)]
-    if not found:
-        typical = median(rank.local_ms for rank in known)
-        judged = any(can_be_judged(group) for group in groups)
-        return [(row.like_perf(typical), "none" if judged else "", NAN, "")]
-    shown = []
-    for each in sorted(found, key=lambda straggler: -straggler.slower):
-        own = row.like_perf(each.rank.local_ms)
-        shown.append((own, each.rank.id.label, each.slower, each.part + each.when))
-    return shown
-
-
-def every_rank(rows: Rows) -> Table:
-    """A row for each rank of each benchmark; for spreadsheets."""
-    columns = [Column(each.heading, each.format) for each in IN_TABLE]
-    values = []
-    for row in rows:
-        for rank in row.ranks:
-            of = RankOfRow(rank, {})
-            values.append((row.name, *(each.of(of) for each in IN_TABLE)))
-    shown = (Column("benchmark"), *columns)
-    return Table(shown, tuple(values), "All ranks", of_how_many(rows))
+    ),
+    always=1,
+    notes=of_how_many,
+)
+every_rank = Selection(
+    "All ranks",
+    lambda row: [RankOfRow(rank, {}) for rank in row.ranks],
+    tuple(Column(each.heading, each.format, each.of) for each in IN_TABLE),
+    notes=of_how_many,
+)

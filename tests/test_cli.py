@@ -29,7 +29,10 @@ def in_rooms(found: set[str], *rooms: str) -> set[str]:
     return names
 
 
-HEAVY = {"torch", "numpy", "polars", "omegaconf", "rich", "pynvml", "voir", "submitit", "psutil"}
+HEAVY = {
+    *("jinja2", "torch", "numpy", "polars", "omegaconf", "rich", "pynvml", "voir", "submitit"),
+    "psutil",
+}
 
 
 def test_help_loads_next_to_nothing():
@@ -65,7 +68,7 @@ def test_what_plans_loads_nothing_that_runs(at: Workplace, suite: Suite, verb: s
 def test_a_run_loads_its_own_runner_and_the_text_of_its_report_alone(at: Workplace, suite: Suite):
     place = ("--device", "cpu", "--gpus", "1", "--base", str(at.folder))
     found = loaded("run", str(at.folder / suite(one=GOOD)), *place)
-    assert not found & {"torch", "omegaconf", "rich", "voir", "submitit", "html", "http"}
+    assert not found & {"torch", "omegaconf", "rich", "voir", "submitit", "html", "http", "jinja2"}
     assert in_rooms(found, "dispatch.runners.") == {"attached", "base"}
     rooms = (
         *("dispatch.agent", "dispatch.follow", "dispatch.job", "dispatch.slurm"),

@@ -27,6 +27,7 @@ WAITS = re.compile(r"\.read_(text|bytes)\(|(?<!os)\.open\(\"|(?<!def )(?<![\w.])
 MAY_WAIT = {
     "machine/host.py": "the kernel's files",
     "machine/software.py": "files of installed packages",
+    "render/html.py": "files of this package",
     "report/charts/theme.py": "files of this package",
     "report/page/frame.py": "files of this package",
     "report/server/pages.py": "files of this package",

@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from ...render.html import html_table
 from ...table import Table
-from ..page.figures import WIDE, svg_figure
-from ..page.html_table import html_table
-from ..page.sections import badge, bullets, sections_page
+from ..page.frame import WIDE, sections_page, svg_figure
 from .chart import comparison_chart
 from .model import Comparison
 from .verdicts import RatioVerdict
@@ -35,12 +34,12 @@ def comparison_page(
     badges = []
     for verdict, count in comparison.verdicts.items():
         sign, _, kind = SIGNS.get(verdict, OTHER).partition(" ")
-        badges.append(badge(f"{sign} {count} {verdict}", kind))
+        badges.append((f"{sign} {count} {verdict}", kind))
     has_ratio = any(each.ratio is not None for each in comparison.benchmarks)
-    sections = {
+    sections: dict[str, Sequence[str]] = {
         "Ratios": [svg_figure(comparison_chart(comparison), WIDE)] if has_ratio else [],
         "Benchmarks": [html_table(table, left_out=())],
-        "What to know": bullets(sentences),
+        "What to know": sentences,
     }
     title = f"{comparison.before.given} → {comparison.after.given}"
     return sections_page(title, badges, head, sections)

@@ -3,14 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...numerics import np
+from ...render.html import html_table
 from ...table import Table
 from ..charts.catalogue import over_time
 from ..charts.chart import Chart
 from ..charts.scale import auto_scale
-from ..page.figures import WIDE, svg_figure
-from ..page.html_table import html_table
-from ..page.markup import Html
-from ..page.sections import badge, bullets, sections_page
+from ..page.frame import WIDE, sections_page, svg_figure
 from .history import History
 from .tracks import Track
 
@@ -29,21 +27,21 @@ def history_page(
         table: a row for each benchmark.
     """
     slower, faster = told["Slower"], told["Faster"]
-    badges = [badge("▼ none slower", "good")]
+    badges = [("▼ none slower", "good")]
     if slower:
-        badges = [badge(f"▼ {len(slower)} slower", "error")]
+        badges = [(f"▼ {len(slower)} slower", "error")]
     if faster:
-        badges.append(badge(f"▲ {len(faster)} faster", "good"))
+        badges.append((f"▲ {len(faster)} faster", "good"))
     charts = list(_charts(history))
     notes = list(history.told_notes)
     if len(charts) > MOST_CHARTS:
         notes.insert(0, f"charts of the first {MOST_CHARTS} of {len(charts)} series are shown")
-    figures: list[Html] = [svg_figure(chart, WIDE) for chart in charts[:MOST_CHARTS]]
-    sections = {
-        **{title: bullets(found) for title, found in told.items()},
+    figures = [svg_figure(chart, WIDE) for chart in charts[:MOST_CHARTS]]
+    sections: dict[str, Sequence[str]] = {
+        **told,
         "Benchmarks": [html_table(table, left_out=())],
         "Over runs": figures,
-        "What to know": bullets(notes),
+        "What to know": notes,
     }
     return sections_page(title, badges, [], sections)
 

@@ -6,48 +6,59 @@ are in it, by their hashes.
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from markupsafe import Markup
+
 from ... import __version__
+from ...render.html import html_table, render
+from ..charts.chart import WIDTH, Chart
 from ..charts.theme import PAGE_STYLE, TEXTURES
-from .markup import Html, tag
 
 GENERATOR = "milabench_ddp"
+WIDE = 900.0  # of a chart that has the page for itself
 ASSETS = Path(__file__).with_name("assets")
 SCRIPTS = ("uPlot.iife.min.js", "courses.js", "page.js")
 STYLES = ("uPlot.min.css", "page.css")
-NO_SCRIPT = (
-    "Without JavaScript the charts over time are not drawn, and tables are neither sorted nor "
-    "filtered."
-)
 
 
-def html_page(title: str, body: Sequence[Html]) -> str:
-    """A page with this title; its body may have charts of ``report/charts``."""
+def html_page(template: str, title: str, **values: object) -> str:
+    """A page by a template that extends ``page.html``; it may have charts."""
     policy = (
         f"default-src 'none'; script-src {hash_of(script())}; style-src {hash_of(style())}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    head = [
-        Html('<meta charset="utf-8">'),
-        tag("meta", http_equiv="Content-Security-Policy", content=policy),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="referrer", content="no-referrer"),
-        tag("meta", name="generator", content=f"{GENERATOR} {__version__}"),
-        tag("link", rel="icon", href="data:,"),
-        tag("title", f"{title}: milabench"),
-        tag("style", Html(style())),
-    ]
-    shown = [
-        tag("svg", Html(TEXTURES), class_="chart textures", aria_hidden="true"),
-        tag("noscript", tag("p", NO_SCRIPT)),
-        *body,
-        tag("script", Html(script())),
-    ]
-    page = tag("html", tag("head", *head), tag("body", *shown), lang="en")
-    return f"<!DOCTYPE html>\n{page}\n"
+    page = render(
+        template, title=title, policy=policy, generator=f"{GENERATOR} {__version__}",
+        style=Markup(style()), script=Markup(script()), textures=Markup(TEXTURES), **values,
+    )  # fmt: skip
+    return str(page)
+
+
+def sections_page(
+    title: str,
+    badges: Sequence[tuple[str, str]],
+    head: Sequence[tuple[str, str]],
+    sections: Mapping[str, Sequence[str]],
+) -> str:
+    """A page other than the report's: the result in a few words, and sections below.
+
+    Args:
+        title: of the page.
+        badges: the results in a few words, each with its kind: error, good, quiet or warning.
+        head: facts above the sections, each with its title.
+        sections: their contents by their headings, as HTML, or as sentences of a list; empty ones
+            are left out.
+    """
+    return html_page("sections.html", title, badges=badges, head=head, sections=sections)
+
+
+def svg_figure(chart: Chart, width: float = WIDTH) -> Markup:
+    """A chart with its title, and the numbers behind it as a table."""
+    numbers = html_table(chart.table, left_out=())
+    return render("figure.html", chart=chart, svg=Markup(chart.svg(width)), table=numbers)
 
 
 @cache

@@ -3,95 +3,127 @@
 The sections of benchmarks are compressed where there are many, and so are their series always.
 """
 
-from ...codec import encode_shown
-from ..model import Report
+import base64
+import zlib
+from collections import defaultdict
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from ...render.html import SHADES, anchors_of, cell, html_table
+from ...table import Column, without_unknown
+from ..charts.catalogue import CHARTS
+from ..charts.chart import Chart
+from ..faces import MOST_ALIKE
+from ..finding import Severity
+from ..model import Report, Row
+from ..sentences import alike, failure_sentence, run_facts, score, skip_reason, verdict
 from ..tables.findings_tables import validation
-from .figures import charts_by_benchmark, sweep_figures
-from .finding_cards import all_findings, badges
-from .frame import html_page
-from .html_table import html_table
-from .markup import Anchors, Html, joined, link, tag
-from .overview import overview_table, runs, skipped, verdict_strip
-from .packing import TOGETHER, Packed, packed
-from .section import Section, failure
+from ..tables.main_table import table_of
+from .frame import html_page, svg_figure
+from .section import PLACES, Section, section_of
 from .series import points_for
 
 PLAIN = 400_000  # characters of sections up to which they are not compressed
 FEW = 3  # benchmarks whose sections are open from the beginning
-PACKED = "Without JavaScript the sections of the benchmarks cannot be shown: they are compressed."
+OF_SWEEPS = ("sweeps", "heat_maps")
+OF_BENCHMARKS = ("communication", "links")  # the ledger has a place of its own
+LEFT_OUT = ("weight",)  # of the columns of the main table
+SPARK_WIDTH, SPARK_HEIGHT, SPARK_POINTS = 96, 20, 32
+
+# A section is much like the next one. So some are compressed together, and the markup that tables
+# have most of is replaced by single characters first, which brings several sections into the
+# window of the compression.
+TOGETHER = 10  # sections
+END, NEXT = "\x1e", "\x1f"  # no text of the page has such characters: see ``render.html.text``
+_NUMBER = '</td><td class="number'
+MARKUP = (
+    '</td></tr><tr><th scope="row">',
+    '</th><td class="number">',
+    f'{_NUMBER}">',
+    *(f'{_NUMBER} {way}{k}">' for way in ("up", "down") for k in range(1, len(SHADES) + 1)),
+)
+FIRST = 0x0E  # the character that stands for the first of ``MARKUP``
 
 
 def report_html(report: Report) -> str:
-    title = ", ".join(run.name for run in report.runs)
-    return html_page(title, _body(report, title))
-
-
-def _body(report: Report, title: str) -> list[Html]:
-    anchors = Anchors()
-    for row in report.rows:
-        anchors.of(row.name)
+    anchors = anchors_of([row.name for row in report.rows])
     points = points_for(len(report.rows))
-    charts = charts_by_benchmark(report)
+    charts: dict[str, list[Chart]] = defaultdict(list)
+    for kind in OF_BENCHMARKS:
+        for chart in CHARTS[kind](report):
+            charts[chart.subject].append(chart)
     sections = [
-        Section(report, row, anchors, points, charts.get(row.name, ())) for row in report.rows
+        section_of(report, row, anchors[row.name], points, charts[row.name]) for row in report.rows
     ]
-    parts = {
-        "findings": ("Findings", all_findings(report, anchors)),
-        "benchmarks": ("Benchmarks", _benchmarks(report, anchors)),
-        "details": ("Each benchmark", _sections(sections)),
-        "sweeps": ("Sweeps", sweep_figures(report)),
-        "failures": ("Failures", _failures(report, sections)),
-        "skipped": ("Not run", skipped(report)),
-        "validation": ("Validation", html_table(validation(report))),
-    }
-    shown = {key: part for key, part in parts.items() if part[1]}
-    jumps = [tag("li", link(key, heading)) for key, (heading, _) in shown.items()]
-    main = []
-    for key, (heading, inside) in shown.items():
-        main.append(tag("section", tag("h2", heading), inside, id=key))
-    header = tag("header", tag("h1", title), verdict_strip(report), runs(report))
-    return [
-        link("findings", "to the findings", class_="skip"),
-        header,
-        tag("nav", tag("ul", *jumps), aria_label="parts of the page"),
-        tag("main", *main),
-    ]
+    is_packed = sum(len(section.body) for section in sections) > PLAIN
+    starts = range(0, len(sections), TOGETHER)
+    packs = [packed(sections[k : k + TOGETHER], with_bodies=is_packed) for k in starts]
+    figures = []
+    for kind in () if report.compat else OF_SWEEPS:
+        figures += [svg_figure(chart) for chart in CHARTS[kind](report)]
+    skipped: dict[str, list[str]] = defaultdict(list)
+    for run in report.runs:
+        for each in run.skipped:
+            skipped[skip_reason(each)].append(each.name)
+    return html_page(
+        "report.html", ", ".join(run.name for run in report.runs), report=report, anchors=anchors,
+        places=PLACES, verdict=verdict(report), score=score(report), run_facts=run_facts,
+        findings={severity: list(alike(report, severity)) for severity in Severity},
+        most_alike=MOST_ALIKE, sections=sections, is_packed=is_packed, few=FEW, together=TOGETHER,
+        packs=packs, sweep_figures=figures, failure_sentence=failure_sentence, skipped=skipped,
+        validation=html_table(validation(report)), **_overview(report),
+    )  # fmt: skip
 
 
-def _benchmarks(report: Report, anchors: Anchors) -> Html:
-    if not report.rows:
-        return tag("p", "Nothing was measured.")
-    parts = [overview_table(report, anchors)]
-    if report.compat:
-        said = "The statistics are milabench's own: they include warm-up and failed processes."
-        parts.insert(0, tag("p", said))
-    return joined(parts)
+def packed(sections: Sequence[Section], *, with_bodies: bool) -> str:
+    """Sections as text that no markup can be in: base64 of what zlib makes of them.
+
+    There are the texts of ``MARKUP``, then the bodies, then the courses, each followed by ``END``.
+    """
+    bodies = []
+    for section in sections:
+        body = str(section.body) if with_bodies else ""
+        for code, text in enumerate(MARKUP, FIRST):
+            body = body.replace(text, chr(code))
+        bodies.append(body)
+    parts = [NEXT.join(MARKUP), *bodies, *(section.courses for section in sections)]
+    return base64.b64encode(zlib.compress(END.join(parts).encode(), 9)).decode()
 
 
-def _sections(sections: list[Section]) -> Html:
-    """The sections, folded where there are more than a few; compressed where they are large."""
-    bodies = [section.body() for section in sections]
-    is_packed = sum(map(len, bodies)) > PLAIN
-    made = [tag("noscript", tag("p", PACKED))] if is_packed else []
-    if len(sections) > FEW:
-        made.append(tag("p", tag("button", "open all", type="button", id="open-all")))
-    contents = []
-    for place, (section, body) in enumerate(zip(sections, bodies, strict=True)):
-        summary = tag("summary", tag("h3", section.row.name), *badges(section.findings))
-        inside = tag("div", "" if is_packed else body, class_="body")
-        attributes = {
-            "id": section.id, "class_": "bench", "data_name": section.row.name,
-            "data_place": f"{place // TOGETHER} {place % TOGETHER}",
-        }  # fmt: skip
-        made.append(tag("details", summary, inside, open=len(sections) <= FEW, **attributes))
-        courses = encode_shown(section.courses).decode()
-        contents.append(Packed(body if is_packed else "", courses))
-    for number, first in enumerate(range(0, len(contents), TOGETHER)):
-        data = Html(packed(contents[first : first + TOGETHER]))
-        made.append(tag("script", data, type="text/plain", id=f"packed-{number}"))
-    return joined(made)
+def _overview(report: Report) -> dict[str, object]:
+    """The main table, with the findings, the rate over time and the interval of each benchmark."""
+    table = without_unknown(table_of(report))
+    first, *shown = [k for k, each in enumerate(table.columns) if each.name not in LEFT_OUT]
+    columns = [table.columns[k] for k in shown]
+    names = [column.name for column in columns]
+    at = names.index("perf") + 1 if "perf" in names else len(names)
+    rows = []
+    for row, values in zip(report.rows, table.rows, strict=True):
+        cells = [cell(column, values[k]) for column, k in zip(columns, shown, strict=True)]
+        findings = [each for each in report.findings if each.benchmark == row.name]
+        rows.append({
+            "name": row.name, "findings": findings, "spark": spark(row), "half": row.half_width,
+            "before": Markup("".join(cells[:at])), "after": Markup("".join(cells[at:])),
+        })  # fmt: skip
+    drawn = [Column("over time"), Column("± of 5 %")]
+    titles = [table.columns[first], Column("findings"), *columns[:at], *drawn, *columns[at:]]
+    return {"columns": titles, "rows": rows, "table_notes": table.notes}
 
 
-def _failures(report: Report, sections: list[Section]) -> Html:
-    known = {section.row.name for section in sections}
-    return joined([failure(each) for each in report.failures if each.benchmark not in known])
+def spark(row: Row) -> tuple[str, str] | None:
+    """The rate over time of the first process that measured: a path of a few points, in words."""
+    process = next((each for each in row.processes if len(each.measured)), None)
+    if process is None:
+        return None
+    rates = process.measured.lines.rate
+    size = -(-len(rates) // SPARK_POINTS)
+    means = [float(rates[k : k + size].mean()) for k in range(0, len(rates), size)]
+    top = max(means)
+    if len(means) < 2 or not top > 0:
+        return None
+    step = SPARK_WIDTH / (len(means) - 1)
+    places = []
+    for k, value in enumerate(means):
+        places.append(f"{k * step:.0f} {1 + (SPARK_HEIGHT - 2) * (1 - value / top):.0f}")
+    return f"M{'L'.join(places)}", f"from {means[0]:,.4g} to {means[-1]:,.4g} {row.unit}"

@@ -1,25 +1,30 @@
 """The section of a benchmark: findings, charts, ranks, ledger, other tables, output, command."""
 
 import shlex
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
+from markupsafe import Markup
+from msgspec import Struct
+
+from ...codec import encode_shown
+from ...render.html import html_table, render
 from ...table import Table, is_unknown, without_unknown
 from ..charts.catalogue import MOST_BARS, ledger_chart
 from ..charts.chart import Chart
-from ..model import Failure, Report, Row
+from ..finding import Finding
+from ..findings import FINDERS
+from ..model import Report, Row
 from ..sentences import failure_sentence
 from ..tables import TABLES
 from ..tables.ledger_table import HIDDEN, ITEMS, ledger
 from ..tables.main_table import main_table
 from ..tables.step_tables import every_rank
-from .courses import DEVICES, courses_of
-from .figures import WIDE, svg, svg_figure
-from .finding_cards import LEDGER, MORE, OUTPUT, RANKS, card, place_of
-from .html_table import html_table
-from .markup import Anchors, Html, joined, tag
+from .courses import courses_of
+from .frame import WIDE, svg_figure
 from .named import named_ranks
-from .series import MOST_POINTS, Json, course_json
+from .series import MOST_POINTS, course_json
 
 MS = "ms"  # the step: what takes part of its time is shaded by its share of it
 SHADED_RANKS = {MS: MS, "p95_ms": MS, "wait_ms": MS, "own_ms": MS, "allocated": "allocated",
@@ -29,172 +34,78 @@ SHADED_DEVICES = {name: name for name in ("peak_memory", "power W", "SM MHz", "m
 FEWEST_DRAWN = 9  # ranks in the chart of a ledger
 # Tables that have a place of their own, or whose one row is in the main table and the findings
 ELSEWHERE = frozenset({"ranks", "ledger", "steps", "stragglers"})
-LEGEND = (
-    "Colour: how far a cell is from the median of its column, from 1, 2, 5, 10 and 20 % on (of a "
-    "step, for times); orange is above it, blue below. ⚑: a finding names this rank."
-)
+RANKS, LEDGER, MORE, OUTPUT = "ranks", "ledger", "more", "output"
+# The place in a benchmark's section that shows what a finding is about; empty for its top
+PLACES = {name: finder.section for name, finder in FINDERS.items()}
 
 
-class Block(NamedTuple):
-    """A part of a section."""
-
-    place: str  # to which findings link; empty for none
-    title: str
-    parts: tuple[Html, ...]
-
-
-class Section:
+class Section(Struct, frozen=True):
     """What the page shows of a benchmark."""
 
-    def __init__(
-        self, report: Report, row: Row, anchors: Anchors, points: int, charts: Sequence[Chart] = ()
-    ) -> None:
-        """The section of a benchmark.
-
-        Args:
-            report: the report that it is of.
-            row: the benchmark.
-            anchors: the ids of benchmarks.
-            points: of a series, at most.
-            charts: those that are about this benchmark alone.
-        """
-        self.row = row
-        self.id = anchors.of(row.name)
-        self.findings = [each for each in report.findings if each.benchmark == row.name]
-        self._failures = [each for each in report.failures if each.benchmark == row.name]
-        self._anchors, self._charts = anchors, charts
-        self._commands = [
-            f"bash {shlex.quote(str(run.scripts[row.name]))}"
-            for run in report.runs
-            if row.name in run.scripts
-        ]
-        self._drawn_ranks = max(FEWEST_DRAWN, points * MOST_BARS // MOST_POINTS)
-        self._ledger = ledger([row])
-        named = named_ranks(row, self.findings)
-        self._marked = {rank.id.name for rank in row.ranks if rank.id in named}
-        self._marked |= {rank.id.label for rank in row.ranks if rank.id in named}
-        found = (course_json(course, points) for course in courses_of(row, self.findings))
-        self.courses: list[Json] = [course for course in found if course is not None]
-
-    def body(self) -> Html:
-        """The inside of the section.
-
-        Findings stand in the block that shows what they are about, or else at the top.
-        """
-        blocks = [
-            *self._figures(),
-            *self._ranks(),
-            *self._where_time_goes(),
-            *(Block("", "", (svg_figure(chart),)) for chart in self._charts),
-            *self._more(),
-            *self._output(),
-            *self._repeat(),
-        ]
-        cards: dict[str, list[Html]] = {block.place: [] for block in blocks}
-        top: list[Html] = []
-        for finding in self.findings:
-            place = place_of(finding)
-            there = cards[place] if place and place in cards else top
-            there.append(card(finding, self._anchors))
-        parts = [*top, self._facts()]
-        for block in blocks:
-            heading = [tag("h3", block.title)] if block.title else []
-            inside = [*heading, *cards[block.place], *block.parts]
-            id = f"{self.id}--{block.place}" if block.place else None
-            parts.append(tag("div", *inside, id=id, class_="block"))
-        return joined(parts)
-
-    def _facts(self) -> Html:
-        table = main_table([self.row])
-        pairs = []
-        for column, value in zip(table.columns[1:], table.rows[0][1:], strict=True):
-            if not is_unknown(value):
-                shown = column.text(value).strip()
-                pairs.append(tag("div", tag("dt", column.name), tag("dd", shown)))
-        summary = self.row.summary
-        more = {"launches": summary.launches, "observations": summary.observations}
-        for name, count in more.items():
-            if count:
-                pairs.append(tag("div", tag("dt", name), tag("dd", count)))
-        return tag("dl", *pairs, class_="facts")
-
-    def _figures(self) -> Iterator[Block]:
-        """A place for each chart, which the page's script draws; those of devices together."""
-        of_devices = []
-        for course in self.courses:
-            key = str(course["key"])
-            figure = self._figure(course)
-            if key.startswith(DEVICES):
-                of_devices.append(figure)
-            else:
-                yield Block(key, "", (figure,))
-        if of_devices:
-            group = tag("div", *of_devices, class_="panels")
-            yield Block(DEVICES, "Devices", (group,))
-
-    def _figure(self, course: Json) -> Html:
-        key = course["key"]
-        caption = tag("figcaption", f"{course['title']}", id=f"{self.id}--{key}-name")
-        return tag(
-            "figure", caption, role="figure", aria_labelledby=f"{self.id}--{key}-name",
-            data_course=key,
-        )  # fmt: skip
-
-    def _ranks(self) -> Iterator[Block]:
-        if self.row.ranks:
-            table = html_table(
-                without_unknown(every_rank([self.row])), shaded=SHADED_RANKS, marked=self._marked,
-                whole="milabench report RUN --table ranks",
-            )  # fmt: skip
-            yield Block(RANKS, "Ranks", (tag("p", LEGEND, class_="note"), table))
-
-    def _where_time_goes(self) -> Iterator[Block]:
-        if self._ledger:
-            shown = html_table(
-                self._ledger, shaded=SHADED_LEDGER, marked=self._marked,
-                whole="milabench report RUN --table ledger",
-            )  # fmt: skip
-            chart = ledger_chart(self.row, self._ledger, self._drawn_ranks)
-            note = tag("p", chart.description, class_="note")
-            figure = tag("figure", svg(chart, WIDE), role="figure", aria_label=chart.title)
-            yield Block(LEDGER, self._ledger.title, (note, figure, shown))
-
-    def _more(self) -> Iterator[Block]:
-        folded = []
-        for name, make in TABLES.items():
-            table = make([self.row]) if name not in ELSEWHERE else Table((), ())
-            if table:
-                option = tag("small", f" --table {name}")
-                summary = tag("summary", table.title or name, option)
-                shown = html_table(
-                    table, shaded=SHADED_DEVICES, marked=self._marked,
-                    whole=f"milabench report RUN --table {name}",
-                )  # fmt: skip
-                folded.append(tag("details", summary, shown))
-        if folded:
-            yield Block(MORE, "More tables", tuple(folded))
-
-    def _output(self) -> Iterator[Block]:
-        if self._failures:
-            yield Block(OUTPUT, "Failures", tuple(map(failure, self._failures)))
-
-    def _repeat(self) -> Iterator[Block]:
-        if self._commands:
-            yield Block("", "To repeat it", tuple(map(command, self._commands)))
+    name: str
+    findings: Sequence[Finding]
+    body: Markup
+    courses: str  # what the page's script draws, as JSON
 
 
-def failure(failed: Failure) -> Html:
-    """A failure; its last lines are folded."""
-    parts = [tag("p", failure_sentence(failed))]
-    if failed.lines:
-        output = tag("pre", "\n".join(failed.lines), tabindex="0")
-        parts.append(tag("details", tag("summary", "the last lines that it printed"), output))
-    if failed.whole:
-        parts.append(tag("p", "all of it: ", tag("code", failed.whole), class_="note"))
-    return tag("div", *parts, class_="failure")
+def section_of(report: Report, row: Row, id: str, points: int, charts: Sequence[Chart]) -> Section:
+    """The section of a benchmark.
+
+    Args:
+        report: the report that it is of.
+        row: the benchmark.
+        id: of its section on the page.
+        points: of a series, at most.
+        charts: those that are about this benchmark alone.
+    """
+    findings = [each for each in report.findings if each.benchmark == row.name]
+    failures = [each for each in report.failures if each.benchmark == row.name]
+    marked = {name for rank in named_ranks(row, findings) for name in (rank.name, rank.label)}
+    drawn = [course_json(course, points) for course in courses_of(row, findings)]
+    courses: list[dict[str, Any]] = [course for course in drawn if course is not None]
+    values: dict[str, object] = {}
+    places = {str(course["axis"] or course["key"]) for course in courses}
+    if row.ranks:
+        places.add(RANKS)
+        values["ranks"] = _table("ranks", without_unknown(every_rank([row])), SHADED_RANKS, marked)
+    if times := ledger([row]):
+        places.add(LEDGER)
+        most = max(FEWEST_DRAWN, points * MOST_BARS // MOST_POINTS)
+        chart = ledger_chart(row, times, most)
+        values |= {"ledger": times, "ledger_chart": chart, "ledger_svg": Markup(chart.svg(WIDE))}
+        values["ledger_table"] = _table("ledger", times, SHADED_LEDGER, marked)
+    tables = []
+    for name, make in TABLES.items():
+        if name not in ELSEWHERE and (table := make([row])):
+            shown = _table(name, table, SHADED_DEVICES, marked)
+            tables.append((name, table.title or name, shown))
+    places |= {MORE} if tables else set()
+    places |= {OUTPUT} if failures else set()
+    placed: dict[str, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        place = PLACES.get(finding.name, "")
+        placed[place if place in places else ""].append(finding)
+    scripts = [run.scripts[row.name] for run in report.runs if row.name in run.scripts]
+    body = render(
+        "section.html", id=id, courses=courses, places=places, findings=placed, tables=tables,
+        failures=failures, facts=_facts(row), failure_sentence=failure_sentence,
+        figures=[svg_figure(chart) for chart in charts],
+        commands=[f"bash {shlex.quote(str(path))}" for path in scripts], **values,
+    )  # fmt: skip
+    return Section(row.name, findings, body, encode_shown(courses).decode())
 
 
-def command(words: str) -> Html:
-    """A command that can be copied."""
-    copy = tag("button", "copy", type="button", class_="copy", aria_label=f"copy: {words}")
-    return tag("div", tag("code", words), copy, class_="command")
+def _table(name: str, table: Table, shaded: Mapping[str, str], marked: Collection[str]) -> Markup:
+    whole = f"milabench report RUN --table {name}"
+    return html_table(table, shaded=shaded, marked=marked, whole=whole)
+
+
+def _facts(row: Row) -> list[tuple[str, object]]:
+    """The numbers of the main table that are known, and how many it counted."""
+    table = main_table([row])
+    facts: list[tuple[str, object]] = []
+    for column, value in zip(table.columns[1:], table.rows[0][1:], strict=True):
+        if not is_unknown(value):
+            facts.append((column.name, column.text(value).strip()))
+    counts = {"launches": row.summary.launches, "observations": row.summary.observations}
+    return facts + [(name, count) for name, count in counts.items() if count]

@@ -1,17 +1,17 @@
 import os
+import re
 from html import unescape
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from milabench_ddp.render.html import TEMPLATES
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.finding import Finding
 from milabench_ddp.report.findings import FINDERS
 from milabench_ddp.report.model import Report, Row
-from milabench_ddp.report.page.finding_cards import WORDS
-from milabench_ddp.report.page.markup import Anchors
-from milabench_ddp.report.page.section import Section
+from milabench_ddp.report.page.section import section_of
 from tests.support.result_files import config, end, job, rates, start, steps, write, write_state
 
 WORK = {"forward": [8.0] * 40, "exposed_communication": [2.0] * 40}
@@ -19,7 +19,7 @@ WORK = {"forward": [8.0] * 40, "exposed_communication": [2.0] * 40}
 
 def section(report: Report, name: str) -> str:
     (row,) = [row for row in report.rows if row.name == name]
-    return unescape(Section(report, row, Anchors(), 256).body())
+    return unescape(section_of(report, row, "bench", 256, []).body)
 
 
 PLACED = [name for name, finder in FINDERS.items() if finder.section]
@@ -59,7 +59,8 @@ def test_each_finding_stands_in_it_once(run: Path, has_places: bool) -> None:
 
 
 def test_each_place_is_that_of_a_finding() -> None:
-    assert {FINDERS[name].section for name in PLACED} == WORDS.keys()
+    words = (TEMPLATES / "macros.html").read_text().partition("{% set words =")[2].partition("}")[0]
+    assert {FINDERS[name].section for name in PLACED} == set(re.findall(r'"(\w+)":', words))
 
 
 def test_what_failed_and_how_to_repeat_it(run: Path) -> None:

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from milabench_ddp.report.page.html_table import MOST_ROWS, html_table, shade
+from milabench_ddp.render.html import MOST_ROWS, html_table, shade
 from milabench_ddp.table import Column, Measured, Table
 
 COLUMNS = (Column("benchmark"), Column("rank"), Column("ms", ".4g"))

@@ -18,7 +18,6 @@ from ...events import Status
 from ...results.read_run import is_run, run_folders
 from ...results.read_state import ignore, read_state
 from ...results.run_dir import RunDir
-from ...results.state import BenchmarkState
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 MOST_REPORTS = 8  # that are kept
@@ -87,11 +86,13 @@ def progress_of(path: Path, now: float) -> Progress:
         return Progress(name, "", None, 0, {}, 0, (), (), "")
     header, benchmarks = state.header, list(state.benchmarks.values())
     counts = Counter(str(each.status) for each in benchmarks)
-    running = [_running(each, now) for each in benchmarks if each.status is Status.RUNNING]
-    good = (Status.OK, Status.SKIPPED)
-    failed = []
+    running, failed = [], []
     for each in benchmarks:
-        if each.status.has_ended and each.status not in good:
+        if each.status is Status.RUNNING:
+            seconds = None if each.started is None else max(now - each.started, 0.0)
+            limit = each.max_duration or None
+            running.append(Running(each.name, seconds, limit, each.nodes))
+        elif each.status.has_ended and each.status not in (Status.OK, Status.SKIPPED):
             failed.append((each.name, f"{each.status}: {each.reason}".removesuffix(": ")))
     known = [(each.name, str(each.status), len(each.launches)) for each in benchmarks]
     stamp = hashlib.sha256(repr((header.outcome, known)).encode(errors="replace"))
@@ -111,11 +112,6 @@ def progress_of(path: Path, now: float) -> Progress:
 
 def _time(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
-
-
-def _running(state: BenchmarkState, now: float) -> Running:
-    seconds = None if state.started is None else max(now - state.started, 0.0)
-    return Running(state.name, seconds, state.max_duration or None, state.nodes)
 
 
 class Runs:
@@ -147,8 +143,7 @@ class Runs:
     def progress_json(self, path: Path) -> bytes:
         """Where a run stands now, as JSON."""
         now = self.progress(path)
-        told = asdict(now)
-        return encode_shown({"sentence": now.sentence, **told})
+        return encode_shown({"sentence": now.sentence, **asdict(now)})
 
     def progress(self, path: Path) -> Progress:
         """Where a run stands now."""

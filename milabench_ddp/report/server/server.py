@@ -124,17 +124,16 @@ class Handler(BaseHTTPRequestHandler):
         match words:
             case ["", ""]:
                 found = {key: runs.progress(path) for key, path in folders.items()}
-                return _html(pages.list_page(found))
+                return HTTPStatus.OK, HTML, pages.list_page(found).encode(), OF_PAGES
             case ["", "runs", key] if key in folders:
-                return _moved(f"/runs/{key}/")
+                return HTTPStatus.PERMANENT_REDIRECT, TEXT, f"/runs/{key}/".encode(), OF_PAGES
             case ["", "runs", key, ""] if key in folders:
-                return _html(pages.run_page(key, runs.progress(folders[key])))
+                page = pages.run_page(key, runs.progress(folders[key])).encode()
+                return HTTPStatus.OK, HTML, page, OF_PAGES
             case ["", "runs", key, "progress.json"] if key in folders:
                 return HTTPStatus.OK, JSON, runs.progress_json(folders[key]), OF_PAGES
             case ["", "runs", key, "report"] if key in folders:
-                # all that it shows is visible already
-                page = runs.report(folders[key]).encode(errors="replace")
-                return HTTPStatus.OK, HTML, page, OF_REPORT
+                return HTTPStatus.OK, HTML, runs.report(folders[key]).encode(), OF_REPORT
         return _plain(HTTPStatus.NOT_FOUND, "there is no such page")
 
     def _send(self, answer: Answer, *, with_content: bool = True) -> None:
@@ -171,17 +170,5 @@ def _name_of(host: str) -> str | None:
         return None
 
 
-def _html(text: str) -> Answer:
-    return HTTPStatus.OK, HTML, _bytes(text), OF_PAGES
-
-
-def _moved(address: str) -> Answer:
-    return HTTPStatus.PERMANENT_REDIRECT, TEXT, address.encode(), OF_PAGES
-
-
 def _plain(status: HTTPStatus, text: str) -> Answer:
-    return status, TEXT, _bytes(f"{text}\n"), OF_PAGES
-
-
-def _bytes(text: str) -> bytes:
-    return visible(text).encode(errors="replace")
+    return status, TEXT, f"{visible(text)}\n".encode(errors="replace"), OF_PAGES

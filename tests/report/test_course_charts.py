@@ -1,7 +1,14 @@
+import math
 from pathlib import Path
 
+import numpy as np
+
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.course_charts import course_charts
+from milabench_ddp.report.charts.axes import Span
+from milabench_ddp.report.charts.chart import Chart
+from milabench_ddp.report.charts.scale import zero_based
+from milabench_ddp.report.course_charts import course_chart, course_charts
+from milabench_ddp.report.page.series import Course, TimeSeries
 from tests.support.result_files import (
     RECORDED,
     config,
@@ -56,3 +63,47 @@ def test_the_devices_of_a_recorded_run() -> None:
     for chart in course_charts(report_of([RECORDED / "milabench" / "sedumoje"])):
         check_fits(chart.draw(640), 640)
         assert chart.table.rows
+
+
+def test_a_long_series_keeps_its_extremes() -> None:
+    places, values = np.arange(1.0, 10_001), np.full(10_000, 20.0)
+    values[5000] = 90.0
+    series = TimeSeries("rank 0", places, values)
+    shaded = (Span("warm-up", 1.0, 100.5),)
+    course = Course("steps", "Step times", "step", "ms", (series,), shaded)
+    chart = course_chart(course, "gpt", "gpt: step times", "time of a step, ms", zero_based)
+    assert chart is not None
+    drawing = chart.draw(640)
+    check_fits(drawing, 640)
+    found = drawn(drawing)
+    left, top, right, bottom = found.box()
+    (band,) = found.paths("band")
+    highest = (bottom - min(y for _, y in band)) / (bottom - top) * 100
+    assert round(highest) == 90
+    (shade, _) = found.paths("shade")  # and that of the legend
+    assert max(x for x, _ in shade) - left < 0.02 * (right - left)
+    assert len(chart.table.rows) == 250
+    assert max(row[-1] for row in chart.table.rows) == 90
+    assert chart.description == ("time of a step, ms, over step. rank 0: 20 to 90.")
+
+
+def rate_chart(*curves: TimeSeries) -> Chart | None:
+    course = Course("rate", "Rate over time", "time (s)", "items/s", curves)
+    return course_chart(course, "b", "b: rate", "rate")
+
+
+def test_each_value_of_a_short_series_is_in_the_table() -> None:
+    values = np.array([3.0, 1.0, 2.0])
+    chart = rate_chart(TimeSeries("p", values.cumsum(), values))
+    assert chart is not None
+    assert [row[1] for row in chart.table.rows] == [3.0, 4.0, 6.0]
+    assert [row[3:] for row in chart.table.rows] == [(value,) * 3 for value in values]
+
+
+def test_what_is_not_known_of_a_series_is_left_out() -> None:
+    known = TimeSeries("a", [1.0, 2.0, 3.0], [5.0, math.nan, 7.0])
+    chart = rate_chart(known, TimeSeries("b", [1.0], [math.inf]))
+    assert chart is not None
+    assert [row[:2] for row in chart.table.rows] == [("a", 1.0), ("a", 3.0)]
+    check_fits(chart.draw(640), 640)
+    assert rate_chart() is None

@@ -15,7 +15,7 @@ from ..fields import perf_of
 from ..links import Link, links_of
 from ..model import Report, Row
 from ..ranks.ledger import WAITING
-from ..statistics.values import NAN, extremes, known
+from ..statistics.values import NAN, known
 from ..sweeps.efficiency import grouped
 from ..tables.ledger_table import ITEMS, ledger
 from ..tables.main_table import main_table
@@ -24,12 +24,12 @@ from .axes import Axis, Span
 from .chart import Chart
 from .heat_map import HeatCell, HeatMap
 from .plot import Bar, Bars, ChartPoint, Curve, Plot
-from .scale import MakeScale, Scale, doublings, linear, log_if_wide, zero_based
+from .scale import Scale, doublings, log_if_wide, zero_based
 from .sweeps import heat_maps, sweep_charts
 from .theme import AREAS, SERIES
 
 if TYPE_CHECKING:
-    from ...numerics import Floats
+    pass
 
 COMMUNICATION_AXES = {"bus_gb_s": "bus bandwidth, GB/s", "time_us": "time, us"}  # by the column
 # The areas of the items of a ledger, by the titles of their columns
@@ -38,7 +38,6 @@ LEDGER_AREAS: Mapping[str, str] = {
 }
 MOST_BARS = 48  # ranks of a ledger that are drawn
 MOST_RANKS = 96  # of a map of links
-MOST_PARTS = 256  # of a series over time
 VERDICT_MARKERS: Mapping[str, int] = {"same": 0, "slower": 6, "faster": 2, "cannot tell": 3}
 OTHER_MARKER = 5
 FARTHEST = 4.0  # times the farthest ratio: beyond, an interval is cut off at the frame
@@ -208,57 +207,6 @@ def ratio_chart(
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) or "None"
     what = "Each benchmark's ratio with its 95 % interval, beside a line at 1."
     return Chart("ratios", "", "", title, f"{what} {told}.", drawn.draw, table)
-
-
-def over_time(
-    kind: str,
-    benchmark: str,
-    title: str,
-    axes: tuple[str, str],
-    series: Mapping[str, "tuple[Sequence[float] | Floats, Sequence[float] | Floats]"],
-    spans: Sequence[Span] = (),
-    scale: MakeScale = zero_based,
-) -> Chart:
-    """A chart of series, of which long ones are drawn as the least, the median and the most.
-
-    Args:
-        kind: of the chart.
-        benchmark: that it is about.
-        title: of the chart.
-        axes: the names of the horizontal and the vertical axis, with their units.
-        series: at most ``theme.SERIES``: the places of each, ascending, and its values; what is
-            not finite is left out.
-        spans: parts of the horizontal axis.
-        scale: of the vertical axis.
-    """
-    from ...numerics import np
-
-    curves, values, told = [], [], []
-    for name, numbers in series.items():
-        both = np.array(numbers, np.float64)
-        places, ys = both[:, np.isfinite(both).all(axis=0)]
-        if not len(ys):
-            continue
-        size = -(-len(ys) // MOST_PARTS)
-        first = np.arange(0, len(ys), size)
-        parts = extremes(ys, np.arange(len(ys)) // size, len(first))
-        last = np.minimum(first + size, len(ys)) - 1
-        points = []
-        for line in zip(places[first], places[last], *parts, strict=True):
-            begin, end, least, middle, most = map(float, line)
-            points.append(ChartPoint((begin + end) / 2, middle, least, most))
-            values.append((name, begin, end, least, middle, most))
-        curves.append(Curve(name, points, is_band=True))
-        told.append(f"{name}: {ys.min():.4g} to {ys.max():.4g}")
-    plot = Plot(Axis(axes[0], linear), Axis(axes[1], scale), curves, spans)
-    columns = (
-        Column("series"),
-        *(Column(f"{axes[0]} {end}", ".6g") for end in ("from", "to")),
-        *(Column(name, ".4g") for name in ("least", "median", "most")),
-    )
-    table = Table(columns, tuple(values), f"{title}: {axes[1]}")
-    description = f"{axes[1]}, over {axes[0]}. {'; '.join(told) or 'Nothing is known'}."
-    return Chart(kind, benchmark, "", title, description, plot.draw, table)
 
 
 def _records(table: Table) -> list[dict[str, object]]:

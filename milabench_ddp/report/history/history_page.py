@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ...numerics import np
 from ...render.html import html_table
 from ...table import Table
-from ..charts.catalogue import over_time
 from ..charts.chart import Chart
-from ..charts.scale import auto_scale
+from ..course_charts import course_chart
 from ..page.frame import WIDE, sections_page, svg_figure
+from ..page.series import Course, TimeSeries
 from .history import History
 from .tracks import Track
 
@@ -32,7 +31,7 @@ def history_page(
         badges = [(f"▼ {len(slower)} slower", "error")]
     if faster:
         badges.append((f"▲ {len(faster)} faster", "good"))
-    charts = list(_charts(history))
+    charts = [chart for chart in _charts(history) if chart is not None]
     notes = list(history.told_notes)
     if len(charts) > MOST_CHARTS:
         notes.insert(0, f"charts of the first {MOST_CHARTS} of {len(charts)} series are shown")
@@ -46,7 +45,7 @@ def history_page(
     return sections_page(title, badges, [], sections)
 
 
-def _charts(history: History) -> Iterator[Chart]:
+def _charts(history: History) -> Iterator[Chart | None]:
     changed = {id(change.track): change.track for change in history.changes}
     for track in changed.values():
         yield _chart(track, history)
@@ -55,13 +54,13 @@ def _charts(history: History) -> Iterator[Chart]:
             yield _chart(track, history)
 
 
-def _chart(track: Track, history: History) -> Chart:
-    runs = np.array(track.runs, float) + 1
+def _chart(track: Track, history: History) -> Chart | None:
     if track.device is None:
         name, values = track.benchmark, history.rates(track)
         axis = f"rate, {track.unit or 'units/s'}"
     else:
         name, values = f"{track.benchmark}: {track.device.key}", track.ratios
         axis = "speed against its peers, 1 in the first runs"
-    series = {name: (runs, np.array(values))}
-    return over_time("history", track.benchmark, name, ("run", axis), series, scale=auto_scale)
+    series = TimeSeries(name, [float(run + 1) for run in track.runs], values)
+    course = Course("history", name, "run", axis, (series,))
+    return course_chart(course, track.benchmark, name, axis)

@@ -1,9 +1,11 @@
 """The charts over time of a benchmark: its rate, the steps of its ranks, and its devices."""
 
-from collections.abc import Iterator, Sequence, Sized
-from typing import TYPE_CHECKING, NamedTuple
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from typing import TypeVar
 
-from ...results.rank import Rank
+from ...numerics import Floats, np
 from ...results.rate_columns import RateColumns, joined
 from ...results.rates import are_rates
 from ...samples import DeviceSample, sensors_of
@@ -11,44 +13,23 @@ from ..charts.axes import Span
 from ..finding import Finding
 from ..model import Row
 from ..monitored import Monitored
-from ..process import Processes, ProcessResult, counted
+from ..process import ProcessResult, counted
 from ..ranks.rank_launch import steady_launch
 from ..ranks.rank_summary import RankId, rank_id
 from ..statistics.durations import Weighed, sum_of_ranks
 from ..statistics.values import NAN, mean, median
-from .named import choose, is_named, named_ranks
 from .series import Course, TimeSeries
 
-if TYPE_CHECKING:
-    from ...numerics import Floats
+T = TypeVar("T")
 
-RATE, STEPS, OWN, DEVICES = (
-    "rate",
-    "steps",
-    "own",
-    "devices",
-)  # the places of these charts in a section
+RATE, STEPS, OWN, DEVICES = "rate", "steps", "own", "devices"  # their places in a section
 WARM_UP, UNSTEADY, UNMEASURED = "warm-up", "before the steady state", "before the measured steps"
 DIGITS = 3  # of what a sensor reads
 BY_RATE = ("slowest", "median", "fastest")
 BY_CLOCK = ("lowest clock", "median clock", "highest clock")
-
-
-class _TimedRank(NamedTuple):
-    """A rank in a launch that timed its steps."""
-
-    id: RankId
-    process: ProcessResult
-    rank: Rank
-    level: float  # the local time of the rank, or where that is not known its step, in ms
-
-    @property
-    def own_ms(self) -> "Floats | None":
-        """Its local time in each step; None if it is not known, or the step itself."""
-        own = steady_launch(self.process.record, self.rank, 0).own()
-        if own is None or self.process.record.device is not None:
-            return None
-        return own[0] + own[1]
+FEW = 3  # so many are all shown
+MOST_NAMED = 4
+_RANKS = re.compile(r"\b(job \d+ )?(rank|device)s? (\d[\d, -]*\d|\d)(?: \(([^)]*)\))?")
 
 
 def courses_of(row: Row, findings: Sequence[Finding]) -> Iterator[Course]:
@@ -58,32 +39,85 @@ def courses_of(row: Row, findings: Sequence[Finding]) -> Iterator[Course]:
         row: the benchmark.
         findings: those about it; what they name is drawn.
     """
-    processes = [process for process in counted(row.processes) if len(process.measured)]
-    if processes:
-        yield _rates(row, processes, findings)
-    ranks = list(_timed_ranks(row))
-    if ranks:
-        yield from _steps(ranks, named_ranks(row, findings))
+    yield from _rates(row, findings)
+    yield from _steps(row, findings)
     yield from _devices(row.monitored, findings)
 
 
-def _rates(row: Row, processes: Processes, findings: Sequence[Finding]) -> Course:
+def choose(
+    many: Sequence[T],
+    value: Callable[[T], float],
+    words: tuple[str, str, str],
+    named: Sequence[T] = (),
+) -> list[tuple[T, str]]:
+    """Those with the smallest, the median and the largest value, and those that are named.
+
+    Each has what it stands for, as its name ends: `` (slowest)``; empty if there are few.
+
+    Args:
+        many: all of them.
+        value: of each; one whose value is NaN is not chosen.
+        words: for the smallest, the median and the largest.
+        named: those that a finding names; the first few.
+    """
+    if len(many) <= FEW:
+        return [(each, "") for each in many]
+    ordered = sorted((each for each in many if not math.isnan(value(each))), key=value)
+    ends = [ordered[0], ordered[len(ordered) // 2], ordered[-1]] if ordered else []
+    found: dict[int, tuple[T, str]] = {}
+    for each, word in zip(ends, words, strict=False):
+        found.setdefault(id(each), (each, f" ({word})"))
+    for each in named[:MOST_NAMED]:
+        found.setdefault(id(each), (each, " (named)"))
+    return list(found.values())
+
+
+def named_ranks(row: Row, findings: Iterable[Finding]) -> set[RankId]:
+    """The ranks and devices that findings are about: ``ranks 0-3, 7 (node-2)``."""
+    wanted: set[tuple[str, int, str]] = set()
+    for finding in findings:
+        for job, kind, numbers, node in _RANKS.findall(finding.place):
+            for part in numbers.split(","):
+                first, _, last = part.strip().partition("-")
+                if first.isdecimal() and (last or first).isdecimal():
+                    named = range(int(first), int(last or first) + 1)
+                    wanted |= {(f"{job}{kind}", number, node) for number in named}
+    found = set()
+    for rank in row.ranks:
+        kind = rank.id.name.rpartition(" ")[0]
+        if not wanted.isdisjoint({(kind, rank.id.rank, rank.id.node), (kind, rank.id.rank, "")}):
+            found.add(rank.id)
+    return found
+
+
+def is_named(label: str, findings: Iterable[Finding]) -> bool:
+    """Whether a finding is about the process or the device with this label."""
+    # `GPU 1` is not in `GPU 12`, nor in `GPU 1 of node-2`
+    word = re.compile(rf"(?<![\w.]){re.escape(label)}(?![\w.]| of )")
+    return any(word.search(finding.place) for finding in findings)
+
+
+def _rates(row: Row, findings: Sequence[Finding]) -> Iterator[Course]:
+    processes = [process for process in counted(row.processes) if len(process.measured)]
     named = [process for process in processes if is_named(process.record.tag, findings)]
     chosen = choose(processes, _mean_rate, BY_RATE, named)
-    seen = [_observations(each.one) for each in chosen]
-    known = [times for lines in seen if (times := _times(lines)) is not None]
-    has_clock = len(known) == len(seen)
-    x = known if has_clock else [_numbers(lines) for lines in seen]
+    seen = [_observations(process) for process, _ in chosen]
+    x = [times for lines in seen if (times := _times(lines)) is not None]
+    axis = "time (s)"
+    if len(x) < len(seen):
+        x = [_numbers(lines) for lines in seen]
+        axis = "observation"
     curves, warm, unsteady = [], [], []
-    for each, lines, times in zip(chosen, seen, x, strict=True):
-        curves.append(TimeSeries(each.label(each.one.record.tag), times, lines.rate))
+    for (process, word), lines, times in zip(chosen, seen, x, strict=True):
+        curves.append(TimeSeries(f"{process.record.tag}{word}", times, lines.rate))
         marked = int((~lines.counts).sum())
         warm.append(_until(times, marked))
-        unsteady.append(_until(times, marked + each.one.steady.start))
-    axis = "time (s)" if has_clock else "observation"
-    begin = min(float(times[0]) for times in x)
-    shaded = _left_out(begin, median(warm), median(unsteady))
-    return Course(RATE, "Rate over time", axis, row.unit or "units/s", tuple(curves), shaded)
+        unsteady.append(_until(times, marked + process.steady.start))
+    if curves:
+        begin = min(float(times[0]) for times in x)
+        shaded = _left_out(begin, median(warm), median(unsteady))
+        unit = row.unit or "units/s"
+        yield Course(RATE, "Rate over time", axis, unit, tuple(curves), shaded)
 
 
 def _mean_rate(process: ProcessResult) -> float:
@@ -92,8 +126,6 @@ def _mean_rate(process: ProcessResult) -> float:
 
 def _observations(process: ProcessResult) -> RateColumns:
     """Its rates in the order of time, warm-up first; of several ranks, their sums."""
-    from ...numerics import np
-
     told = process.record.rates.load()
     warmup = told.at(told.warmup & ~told.repeated & are_rates(told.rate))
     ranks = [Weighed(lines, np.ones(len(lines))) for lines in warmup.by_rank().values()]
@@ -101,10 +133,8 @@ def _observations(process: ProcessResult) -> RateColumns:
     return joined([sum_of_ranks(ranks).lines, measured]) if ranks else measured
 
 
-def _times(lines: RateColumns) -> "Floats | None":
+def _times(lines: RateColumns) -> Floats | None:
     """Seconds since the first observation; None unless all tell when they were made."""
-    from ...numerics import np
-
     for times in (lines.time, lines.arrived):
         if np.isfinite(times).all() and (np.diff(times) >= 0).all() and times[-1] > times[0]:
             since: Floats = times - times[0]
@@ -112,14 +142,12 @@ def _times(lines: RateColumns) -> "Floats | None":
     return None
 
 
-def _numbers(values: Sized) -> "Floats":
+def _numbers(values: Sized) -> Floats:
     """1, 2, 3 and so on."""
-    from ...numerics import np
-
     return np.arange(1.0, len(values) + 1)
 
 
-def _until(x: "Floats", count: int) -> float:
+def _until(x: Floats, count: int) -> float:
     return float(x[count - 1] + x[count]) / 2 if 0 < count < len(x) else NAN
 
 
@@ -133,34 +161,29 @@ def _left_out(begin: float, warm: float, unsteady: float) -> tuple[Span, ...]:
     return tuple(found)
 
 
-def _timed_ranks(row: Row) -> Iterator[_TimedRank]:
-    summaries = {rank.id: rank for rank in row.timed}
-    is_local = all(rank.local for rank in summaries.values())
+def _steps(row: Row, findings: Sequence[Finding]) -> Iterator[Course]:
+    is_local = all(rank.local for rank in row.timed)
+    levels = {rank.id: rank.local_ms if is_local else rank.median for rank in row.timed}
+    ranks = []
     for process in counted(row.processes):
         for number, rank in process.record.ranks.items():
             id = rank_id(process.record, number)
-            if len(rank.ms) and id in summaries:
-                summary = summaries[id]
-                level = summary.local_ms if is_local else summary.median
-                yield _TimedRank(id, process, rank, level)
-
-
-def _steps(ranks: Sequence[_TimedRank], named: set[RankId]) -> Iterator[Course]:
-    from ...numerics import np
-
+            if len(rank.ms) and id in levels:
+                ranks.append((id, process, rank))
+    named = named_ranks(row, findings)
+    of_findings = [each for each in ranks if each[0] in named]
     curves, own, unsteady = [], [], []
-    of_findings = [each for each in ranks if each.id in named]
-    for each in choose(ranks, lambda rank: -rank.level, BY_RATE, of_findings):
-        id, process, rank, _ = each.one
+    for (id, process, rank), word in choose(ranks, lambda it: -levels[it[0]], BY_RATE, of_findings):
+        name = f"{_with_repeat(id.label, process)}{word}"
         steps = _numbers(rank.ms)
-        name = each.label(_with_repeat(id.label, process))
         curves.append(TimeSeries(name, steps, np.asarray(rank.ms, np.float64)))
-        own_ms = each.one.own_ms
-        if own_ms is not None:
-            own.append(TimeSeries(name, steps, own_ms))
         unsteady.append(_until(steps, process.unsteady_of(len(rank.ms))))
+        times = steady_launch(process.record, rank, 0).own()
+        if times is not None and process.record.device is None:
+            own.append(TimeSeries(name, steps, times[0] + times[1]))
     shaded = _left_out(1.0, NAN, median(unsteady))
-    yield Course(STEPS, "Step times", "step", "ms", tuple(curves), shaded)
+    if curves:
+        yield Course(STEPS, "Step times", "step", "ms", tuple(curves), shaded)
     if own:
         title = "Own work in each step, without waits for other ranks"
         yield Course(OWN, title, "step", "ms", tuple(own), shaded)
@@ -168,28 +191,25 @@ def _steps(ranks: Sequence[_TimedRank], named: set[RankId]) -> Iterator[Course]:
 
 def _devices(monitored: Sequence[Monitored], findings: Sequence[Finding]) -> Iterator[Course]:
     named = [device for device in monitored if is_named(device.label, findings)]
-    samples, begins = {}, []
-    for each in choose(monitored, _clock, BY_CLOCK, named):
-        device = each.one
-        name = each.label(_with_repeat(device.label, device.process))
-        samples[name] = _timed_samples(device)
+    seen, begins = {}, []
+    for device, word in choose(monitored, _clock, BY_CLOCK, named):
+        samples = device.process.record.samples.get(device.device, ())
+        timed = [(sample.time, sample) for sample in samples if sample.time is not None]
+        name = f"{_with_repeat(device.label, device.process)}{word}"
+        seen[name] = sorted(timed, key=lambda pair: pair[0])
         if device.window is not None:
             begins.append(device.window.begin)
-    start = min((time for found in samples.values() for time, _ in found), default=0.0)
+    start = min((time for timed in seen.values() for time, _ in timed), default=0.0)
     begin = median(begins) - start
     shaded = (Span(UNMEASURED, 0.0, begin),) if begin > 0 else ()
     for sensor in sensors_of(DeviceSample):
         unit, factor = sensor.charted
         curves = []
-        for name, found in samples.items() if sensor.chart else ():
-            times, values = [], []
-            for time, sample in found:
-                value = sensor.value(sample)
-                if value is not None:
-                    times.append(time - start)
-                    values.append(factor * value)
-            if values:
-                curves.append(TimeSeries(name, times, values))
+        for name, timed in seen.items() if sensor.chart else ():
+            values = [(time - start, sensor.value(sample)) for time, sample in timed]
+            known = [(time, factor * value) for time, value in values if value is not None]
+            if known:
+                curves.append(TimeSeries(name, *zip(*known, strict=True)))
         if curves:
             place, shown = f"{DEVICES}-{sensor.name}", tuple(curves)
             yield Course(place, sensor.chart, "time (s)", unit, shown, shaded, DIGITS, DEVICES)
@@ -198,14 +218,6 @@ def _devices(monitored: Sequence[Monitored], findings: Sequence[Finding]) -> Ite
 def _clock(device: Monitored) -> float:
     clock = mean(sample.sm_clock for sample in device.measured)
     return mean(sample.load for sample in device.measured) if clock != clock else clock
-
-
-def _timed_samples(device: Monitored) -> list[tuple[float, DeviceSample]]:
-    found = []
-    for sample in device.process.record.samples.get(device.device, ()):
-        if sample.time is not None:
-            found.append((sample.time, sample))
-    return sorted(found, key=lambda pair: pair[0])
 
 
 def _with_repeat(name: str, process: ProcessResult) -> str:

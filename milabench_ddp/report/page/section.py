@@ -21,9 +21,8 @@ from ..tables import TABLES
 from ..tables.ledger_table import HIDDEN, ITEMS, ledger
 from ..tables.main_table import main_table
 from ..tables.step_tables import every_rank
-from .courses import courses_of
+from .courses import courses_of, named_ranks
 from .frame import WIDE, svg_figure
-from .named import named_ranks
 from .series import MOST_POINTS, course_json
 
 MS = "ms"  # the step: what takes part of its time is shaded by its share of it

@@ -1,20 +1,18 @@
-"""The series behind the charts: reduced to at most 256 points, each a minimum, median and maximum.
+"""The series of charts over time, reduced to at most 256 points: minima, medians and maxima.
 
 A chart of a page is a JSON object that the page's script draws, and of which it makes a table.
 """
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from msgspec import Struct
 
 from ...metric_line import LARGEST
+from ...numerics import Floats, np
 from ..charts.axes import Span
 from ..statistics.values import extremes
-
-if TYPE_CHECKING:
-    from ...numerics import Floats
 
 MOST_POINTS = 256
 FEWEST_POINTS = 48
@@ -27,8 +25,8 @@ class TimeSeries(Struct, frozen=True):
     """A series of a chart; what is not finite, or absurdly large, is left out."""
 
     name: str
-    x: "Sequence[float] | Floats"  # ascending
-    y: "Sequence[float] | Floats"  # shape of ``x``
+    x: Sequence[float] | Floats  # ascending
+    y: Sequence[float] | Floats  # shape of ``x``
 
 
 class Course(Struct, frozen=True):
@@ -44,7 +42,26 @@ class Course(Struct, frozen=True):
     axis: str = ""  # charts of a section with the same axis share their cursor
 
 
-Json = dict[str, object]
+class ReducedCurve(Struct, frozen=True):
+    """A series at the points of its chart, NaN where none of its values is."""
+
+    name: str
+    count: int  # of its values
+    low: Floats
+    middle: Floats
+    high: Floats
+
+
+class ReducedCourse(Struct, frozen=True):
+    """The points of a chart, which are places of the x axis or equal parts of it."""
+
+    begins: Floats
+    ends: Floats
+    width: float  # from one part to the next; 0 if they are places
+    curves: Sequence[ReducedCurve]  # those with a known value
+
+
+Json = dict[str, Any]
 
 
 def points_for(benchmarks: int) -> int:
@@ -52,89 +69,76 @@ def points_for(benchmarks: int) -> int:
     return max(FEWEST_POINTS, min(MOST_POINTS, ALL_POINTS // max(benchmarks, 1)))
 
 
-def course_json(course: Course, most: int = MOST_POINTS) -> Json | None:
-    """A course as the page's script reads it; None if no value of it is known.
+def reduced(course: Course, most: int = MOST_POINTS) -> ReducedCourse | None:
+    """A chart with no more points than ``most``; None if no value of it is known.
 
-    Args:
-        course: the chart.
-        most: the number of points that a series may have.
+    Where the places are numbers of steps, all parts have as many of them.
     """
-    from ...numerics import np
-
     known = []
     for curve in course.curves:
         values = np.array([curve.x, curve.y], np.float64)
         values = values[:, (np.abs(values) < LARGEST).all(axis=0)]  # false for NaN, too
         values[np.abs(values) < 1 / LARGEST] = 0.0
         if values.size:
-            known.append((curve.name, values))
+            known.append((curve.name, *values))
     if not known:
         return None
-    points, of_curves = _reduced(known, most, course.digits)
+    begins = ends = np.unique(np.concatenate([x for _, x, _ in known]))
+    most = min(max(len(x) for _, x, _ in known), most)
+    width = 0.0
+    if len(begins) > most:
+        low, high = float(begins[0]), float(begins[-1])
+        if (begins == begins.round()).all():
+            gap = 1.0
+            width = float(math.ceil((high - low + gap) / most))
+            most = math.ceil((high - low + gap) / width)
+        else:
+            gap = 0.0
+            width = (high - low) / most
+        begins = low + width * np.arange(most)
+        ends = begins + (width - gap)
+    curves = []
+    for name, x, y in known:
+        places = np.searchsorted(begins, x, "right") - 1
+        curves.append(ReducedCurve(name, len(y), *extremes(y, places, len(begins))))
+    return ReducedCourse(begins, ends, width, curves)
+
+
+def course_json(course: Course, most: int = MOST_POINTS) -> Json | None:
+    """A chart as the page's script reads it; None if no value of it is known."""
+    found = reduced(course, most)
+    if found is None:
+        return None
+    points = _numbers(found.begins, PLACE_DIGITS)
+    if found.width:
+        points = {
+            "from": float(found.begins[0] + found.ends[0]) / 2,
+            "by": found.width,
+            "n": len(found.begins),
+        }
+    curves = []
+    for curve in found.curves:
+        told = {"name": curve.name, "n": curve.count, "mid": _numbers(curve.middle, course.digits)}
+        if (curve.high > curve.low).any():
+            told["low"] = _numbers(curve.low, course.digits)
+            told["high"] = _numbers(curve.high, course.digits)
+        curves.append(told)
     return {
         "key": course.key,
         "title": course.title,
         "x": {"name": course.x, "at": points},
         "y": course.y,
-        "curves": of_curves,
+        "curves": curves,
         "shaded": [[part.name, part.begin, part.end] for part in course.shaded],
         "axis": course.axis,
     }
 
 
-def _reduced(
-    curves: "Sequence[tuple[str, Floats]]", most: int, digits: int
-) -> tuple[Json, list[Json]]:
-    """The common points of the x axis, and of each curve what is at them.
-
-    Args:
-        curves: the name of each, and its places and values, shape (2, n).
-        most: the number of points.
-        digits: of the median of a curve.
-    """
-    from ...numerics import np
-
-    union = np.unique(np.concatenate([x for _, (x, _) in curves]))
-    most = min(max(values.shape[1] for _, values in curves), most)
-    if len(union) <= most:
-        points, count = _numbers(union, PLACE_DIGITS), len(union)
-        places = [np.searchsorted(union, x) for _, (x, _) in curves]
-    else:
-        begin, width, count = _buckets(union, most)
-        points = {"from": begin + width / 2, "by": width, "n": count}
-        places = [
-            np.clip((x - begin) / width, 0, count - 1).astype(np.int_) for _, (x, _) in curves
-        ]
-    told: list[Json] = []
-    for (name, (_, y)), place in zip(curves, places, strict=True):
-        low, middle, high = extremes(y, place, count)
-        of_curve: Json = {"name": name, "n": len(y), "mid": _numbers(middle, digits)}
-        if (high > low).any():
-            of_curve |= {"low": _numbers(low, digits), "high": _numbers(high, digits)}
-        told.append(of_curve)
-    return points, told
-
-
-def _buckets(x: "Floats", most: int) -> tuple[float, float, int]:
-    """Equal parts of the x axis: the begin of the first, their width, and their number.
-
-    Where the places are numbers of steps, all parts have as many of them.
-    """
-    low, high = float(x[0]), float(x[-1])
-    if not (x == x.round()).all():
-        return low, (high - low) / most, most
-    steps = high - low + 1
-    width = math.ceil(steps / most)
-    return low - 0.5, float(width), math.ceil(steps / width)
-
-
-def _numbers(values: "Floats", digits: int) -> Json:
+def _numbers(values: Floats, digits: int) -> Json:
     """Numbers as whole multiples of a power of ten above the least; None where one is unknown.
 
     They keep so many digits of their median, and all before the point.
     """
-    from ...numerics import np
-
     known = values[np.isfinite(values)]
     sizes = np.abs(known)
     level = float(np.median(sizes) or sizes.max())

@@ -4,7 +4,6 @@ import math
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,13 +11,11 @@ from msgspec.structs import replace
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.charts import catalogue
-from milabench_ddp.report.charts.axes import Span
 from milabench_ddp.report.charts.catalogue import (
     CHARTS,
     LEDGER_AREAS,
     MOST_BARS,
     charts_of,
-    over_time,
     ratio_chart,
 )
 from milabench_ddp.report.charts.chart import Chart
@@ -226,43 +223,3 @@ def test_a_wide_interval_does_not_hide_the_others() -> None:
     assert max(x for x, _ in sure) - min(x for x, _ in sure) > 0.05 * (right - left)
     unsure = seen.paths("whisker")[1]
     assert max(x for x, _ in unsure) - min(x for x, _ in unsure) > 0.7 * (right - left)
-
-
-def test_a_long_series_keeps_its_extremes() -> None:
-    places, values = np.arange(1.0, 10_001), np.full(10_000, 20.0)
-    values[5000] = 90.0
-    chart = over_time(
-        "steps", "gpt", "gpt: step times", ("step", "time of a step, ms"),
-        {"rank 0": (places, values)}, [Span("warm-up", 1.0, 100.5)],
-    )  # fmt: skip
-    drawing = chart.draw(640)
-    check_fits(drawing, 640)
-    found = drawn(drawing)
-    left, top, right, bottom = found.box()
-    (band,) = found.paths("band")
-    highest = (bottom - min(y for _, y in band)) / (bottom - top) * 100
-    assert round(highest) == 90
-    (shade, _) = found.paths("shade")  # and that of the legend
-    assert max(x for x, _ in shade) - left < 0.02 * (right - left)
-    assert len(chart.table.rows) == 250
-    assert max(row[-1] for row in chart.table.rows) == 90
-    assert chart.description == ("time of a step, ms, over step. rank 0: 20 to 90.")
-
-
-def test_each_value_of_a_short_series_is_in_the_table() -> None:
-    values = np.array([3.0, 1.0, 2.0])
-    chart = over_time(
-        "rate", "b", "b: rate", ("time (s)", "rate"), {"p": (values.cumsum(), values)}
-    )
-    assert [row[1] for row in chart.table.rows] == [3.0, 4.0, 6.0]
-    assert [row[3:] for row in chart.table.rows] == [(value,) * 3 for value in values]
-
-
-def test_what_is_not_known_of_a_series_is_left_out() -> None:
-    values = {"a": ([1.0, 2.0, 3.0], [5.0, math.nan, 7.0]), "b": ([1.0], [math.inf])}
-    chart = over_time("rate", "b", "b: rate", ("time (s)", "rate"), values)
-    assert [row[:2] for row in chart.table.rows] == [("a", 1.0), ("a", 3.0)]
-    check_fits(chart.draw(640), 640)
-    nothing = over_time("rate", "b", "b: rate", ("time (s)", "rate"), {})
-    assert nothing.description == "rate, over time (s). Nothing is known."
-    check_fits(nothing.draw(640), 640)

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from milabench_ddp.report.finding import Finding
 from milabench_ddp.report.model import Row
-from milabench_ddp.report.page.named import choose, is_named, named_ranks
+from milabench_ddp.report.page.courses import choose, is_named, named_ranks
 from milabench_ddp.report.ranks.rank_summary import RankId, RankSummary, labels
 
 NAN = math.nan
@@ -61,9 +61,9 @@ def test_a_label_is_named_as_a_whole(label: str, place: str, named: bool) -> Non
 def test_few_are_all_chosen_of_many_the_ends() -> None:
     words = ("slowest", "median", "fastest")
     few = choose([3.0, 1.0, 2.0], lambda value: value, words)
-    assert [(each.one, each.words) for each in few] == [(3.0, ""), (1.0, ""), (2.0, "")]
+    assert few == [(3.0, ""), (1.0, ""), (2.0, "")]
     many = [float(7 * k % 64) for k in range(64)] + [NAN]
     named = [value for value in many if value in (5.0, 63.0)]
-    found = {each.one: each.words for each in choose(many, lambda value: value, words, named)}
-    assert found == {0.0: "slowest", 32.0: "median", 63.0: "fastest", 5.0: "named"}
+    found = dict(choose(many, lambda value: value, words, named))
+    assert found == {0.0: " (slowest)", 32.0: " (median)", 63.0: " (fastest)", 5.0: " (named)"}
     assert choose([NAN] * 5, lambda value: value, words) == []

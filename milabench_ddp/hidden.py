@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
+from itertools import chain, count
 from typing import Any
 
 from .errors import RunDirError
@@ -47,8 +48,7 @@ class Secrets:
         self._names: dict[str, str] = {}  # by the secret
         self.given = ""  # what GIVEN is for those who run the plan; empty if it has no secret
         self._least = FEWEST  # characters of a text that can have one
-        self._needles: tuple[tuple[str, re.Pattern[str] | None, str], ...] = ()
-        self._literals = Literals(())  # of the needles
+        self._take({})
         self._hidden: dict[str, str] = {}  # texts that secrets were learned from
         self.version += 1
 
@@ -88,7 +88,8 @@ class Secrets:
             spared: texts that are left as they are, such as its own name.
         """
         self._public.update(spared)
-        self._take(needle for needle in self._needles if needle[0] not in self._public)
+        needles = self._needles.items()
+        self._take({text: name for text, name in needles if text not in self._public})
         self._hidden.clear()
         self.version += 1
         if new := set(names) - self.more:
@@ -108,10 +109,9 @@ class Secrets:
         return f"(hidden: {self._names[value]})"
 
     def _variable(self, name: str, value: str) -> str:
-        wanted = _LAST_WORD.findall(name)[-1].strip("-") if _LAST_WORD.search(name) else name
-        if not _IDENTIFIER.fullmatch(wanted):
-            wanted = re.sub(r"\W", "_", wanted, flags=re.ASCII)
-        if name.startswith("-") or "-" in name:
+        word = [name, *_LAST_WORD.findall(name)][-1].strip("-")
+        wanted = re.sub(r"\W", "_", word, flags=re.ASCII)
+        if "-" in name:
             wanted = wanted.upper()
         if not _IDENTIFIER.fullmatch(wanted):
             wanted = f"SECRET_{wanted}"
@@ -120,10 +120,9 @@ class Secrets:
         for known, of_caller in self._environ.items():
             if of_caller == value and len(value) >= _SHORTEST and _IDENTIFIER.fullmatch(known):
                 return known
-        free, number, taken = wanted, 2, {*self._environ, *self._names.values()}
-        while free in taken:
-            free, number = f"{wanted}_{number}", number + 1
-        return free
+        taken = {*self._environ, *self._names.values()}
+        free = chain([wanted], (f"{wanted}_{number}" for number in count(2)))
+        return next(name for name in free if name not in taken)
 
     def _learn(self, name: str, value: str) -> None:
         self._names[value] = name
@@ -142,18 +141,14 @@ class Secrets:
             texts |= {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
             texts |= {repr(text)[1:-1], text.replace("'", "'\"'\"'"), text.replace('"', '""')}
             texts.add(quote(text, safe="", errors="surrogateescape"))
-        needles = list(self._needles)
-        for text in texts:
-            pattern = None
-            if len(text) < _LIKE_A_WORD:
-                pattern = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)")
-            needles.append((text, pattern, f"(hidden: {name})"))
         self._least = min(self._least, *map(len, texts))
-        self._take(needles)
+        self._take({**self._needles, **dict.fromkeys(texts - self._needles.keys(), name)})
 
-    def _take(self, needles: Iterable[tuple[str, re.Pattern[str] | None, str]]) -> None:
-        self._needles = tuple(sorted(needles, key=lambda needle: -len(needle[0])))
-        self._literals = Literals([needle for needle, _, _ in self._needles])
+    def _take(self, needles: Mapping[str, str]) -> None:
+        """Look for these texts, the longest first, from now on; each has the name of its secret."""
+        self._needles = needles
+        self._texts = sorted(needles, key=len, reverse=True)
+        self._literals = Literals(self._texts)
 
     def hide(self, text: str) -> str:
         """A text without the secrets that this process was given, or that have a form."""
@@ -178,16 +173,20 @@ class Secrets:
         return found[0] if hidden == string else json.dumps(hidden) + (found[2] or "")
 
     def _without_known(self, text: str) -> str:
-        needles = self._needles  # as they are now: it may learn more
+        texts, names = self._texts, self._needles  # as they are now: it may learn more
 
         def replaced(number: int, text: str) -> str:
-            needle, pattern, mark = needles[number]
-            # What is given must be had again as it was: as JSON writes it, or a line of it.
-            exact = self._mark(MARK.sub(r"\1", mark), needle) if self._learns else mark
+            needle = texts[number]
+            mark = f"(hidden: {names[needle]})"
+            if self._learns:
+                # What is given must be had again as it was: as JSON writes it, or a line of it.
+                mark = self._mark(names[needle], needle)
+            pattern = re.escape(needle)
+            if len(needle) < _LIKE_A_WORD:
+                pattern = rf"(?<!\w){pattern}(?!\w)"
             parts = _WHOLE_MARK.split(text)
-            for at in range(0, len(parts), 2):  # between marks, which may have it in them
-                part = parts[at]
-                parts[at] = pattern.sub(exact, part) if pattern else part.replace(needle, exact)
+            # between marks, which may have it in them
+            parts[::2] = [re.sub(pattern, mark, part) for part in parts[::2]]
             return "".join(parts)
 
         return self._literals.replace(text, replaced)
@@ -212,12 +211,14 @@ class Secrets:
         words: list[str] = []
         option = ""  # whose value is the next word
         for word in argv:
+            shown = word
             if option and self._names_secret(option, word):
-                words.append(self._mark(option, word))
-            elif option and (marked := marked_value(option, word, self._mark)) != word:
-                words.append(marked)
-            else:
-                words.append(self._hidden.get(word) or self._word(word))
+                shown = self._mark(option, word)
+            elif option:
+                shown = marked_value(option, word, self._mark)
+            if shown == word:
+                shown = self._hidden.get(word) or self._word(word)
+            words.append(shown)
             option = word if word.startswith("-") and "=" not in word else ""
         return words
 

@@ -89,7 +89,7 @@ _BEGINNINGS = (*FORMS, *BEHIND)
 _LITERALS = Literals(_BEGINNINGS)
 FEWEST = 12  # characters of a form
 
-_QUOTED = r"\"(?P<a>[^\"]*)\"|'(?P<b>[^']*)'"
+_QUOTED = r"\"([^\"]*)\"|'([^']*)'"
 # A name, by a character behind it, and its value: as a shell, an option, JSON and a header of HTTP
 # have them. A name is looked at once, from its first character, and not from each.
 _PLAIN_VALUE = r"[^\s;&|\"'()]+"
@@ -97,22 +97,22 @@ _NAMED: Sequence[tuple[str, str, str]] = (
     (
         "=",
         r"(?<![\w.*-])(?>[\w.*-]*?(?=[A-Za-z_*-]))(?P<name>[\w.*-]++)(?:=| += +(?=[\"']))",
-        rf"{_QUOTED}|(?P<c>{_PLAIN_VALUE})",
+        rf"{_QUOTED}|({_PLAIN_VALUE})",
     ),
     (
         " ",
         r"(?<!\S)(?P<name>--?[A-Za-z][\w-]*+) +",
-        rf"{_QUOTED}|(?P<c>(?!-){_PLAIN_VALUE})",
+        rf"{_QUOTED}|((?!-){_PLAIN_VALUE})",
     ),
     (
         ":",
         r"(?<![\w-])(?>[\w-]*?\b(?=[A-Za-z_]))(?P<name>[\w-]++)[\"']?: ?",
-        rf"{_QUOTED}|(?P<c>(?!))",
+        _QUOTED,
     ),
     (
         ": ",
         rf"(?<![\w-])(?=[\w-]*?(?i:[-_][a-z]|cookie|{'|'.join(NAMES)}))(?P<name>[\w-]++): +",
-        rf"(?P<a>(?!))|(?P<b>(?!))|(?P<c>(?:[A-Za-z]+ +)?{_PLAIN_VALUE})",
+        rf"((?:[A-Za-z]+ +)?{_PLAIN_VALUE})",
     ),
 )
 _LONGEST_NAME = 200  # characters of a name that is remembered
@@ -227,9 +227,9 @@ def _with_values(
         if named.start() < at or not (is_secret(name) or _names_user(name)):
             continue
         if found := values.match(text, named.end()):
-            part = next(part for part in "abc" if found[part] is not None)
-            begin, end = found.span(part)
-            parts += [text[at:begin], marked_value(name, found[part], mark)]
+            group = found.lastindex or 0  # the one of both quotes, or of none, that matched
+            begin, end = found.span(group)
+            parts += [text[at:begin], marked_value(name, found[group], mark)]
             at = end
     return "".join([*parts, text[at:]])
 

@@ -1,11 +1,10 @@
 """``milabench report``: print the report of runs, from their result files alone."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 from ..errors import MilabenchError, SelectionError
 from ..options.reading import ReportOptions
@@ -25,18 +24,9 @@ from ..results.read_state import read_header
 from ..results.run_dir import RunDir
 from .final_report import exit_code, shown_width
 
-
-class WriteFile(Protocol):
-    """Writes something of a report to a path."""
-
-    def __call__(
-        self, report: Report, select: Sequence[str], path: Path, /, *, overwrite: bool
-    ) -> list[str]:
-        """Write it of the selected benchmarks; returns sentences on what was written."""
-
-
-# What is written to the file or folder of the option of this name, in place of the report
-FILES: Mapping[str, WriteFile] = {
+# What is written to the file or folder of the option of this name, in place of the report; each
+# returns sentences on what was written.
+FILES: Mapping[str, Callable[..., list[str]]] = {
     "timeline": write_timeline,
     "plots": write_charts,
     "html": write_page,
@@ -45,33 +35,10 @@ FILES: Mapping[str, WriteFile] = {
 
 def main(options: ReportOptions) -> int:
     """``milabench report RUN...``; returns the exit code of the runs."""
-    if options.format not in FORMATS:
-        raise SelectionError(
-            f"--format {options.format}: unknown; choose from {', '.join(FORMATS)}"
-        )
-    if options.csv:
-        if options.format == "json":
-            raise SelectionError("--csv and --format json ask for two formats: leave one out")
-        options = replace(options, format="csv")
-    has_score = not options.compat and options.table in (None, "scores")
-    if options.baseline and not has_score:
-        raise SelectionError(
-            "--baseline is for the score, and goes without --compat and other tables than scores"
-        )
-    if options.predict and (options.compat or options.table or options.baseline):
-        raise SelectionError("--predict goes without --compat, --table and --baseline")
     files = {name: path for name in FILES if (path := getattr(options, name)) is not None}
-    if files or options.open:
-        first = next(iter(files), "open")
-        if options.compat or options.table or options.predict:
-            raise SelectionError(f"--{first} goes without --compat, --table and --predict")
-        if options.format not in ("text", "html"):
-            raise SelectionError(f"--{first} goes without --format {options.format}")
-    for name in () if files or options.open else ("select", "overwrite"):
-        if getattr(options, name):
-            raise SelectionError(f"--{name} is for {' and '.join(f'--{each}' for each in FILES)}")
-    if (options.rows or options.cols) and options.table is None:
-        raise SelectionError("--rows and --cols are for a metric of a sweep: name it by --table")
+    if options.csv and options.format != "json":
+        options = replace(options, format="csv")
+    _check(options, next(iter(files), "open" if options.open else ""))
     runs = run_folders(options.runs)
     for path in runs:
         with suppress(MilabenchError):  # then the report shows the run as its files have it
@@ -86,26 +53,67 @@ def main(options: ReportOptions) -> int:
     )
     if options.sort is not None:
         made = in_order(made, options.sort)
-    format = FORMATS[options.format]
-    if options.format == "text":
-        format = text_format(options.width or shown_width(sys.stdout))
     if options.open:
         files.setdefault("html", str(page_path(made)))
-    made, text = in_spite_of_broken(lambda it: _text(it, options, files, format), made)
+    made, text = in_spite_of_broken(lambda it: _text(it, options, files), made)
     if options.open:
         text += open_page(Path(files["html"]))
     sys.stdout.write(text)
     return exit_code(made, options.fail_on)
 
 
-def _text(made: Report, options: ReportOptions, files: Mapping[str, str], format: Format) -> str:
+def _check(options: ReportOptions, file: str) -> None:
+    """Raise SelectionError for options that contradict each other.
+
+    Args:
+        options: those of the command line.
+        file: the option of the file that is written in place of the report; empty without one.
+    """
+    has_score = not options.compat and options.table in (None, "scores")
+    is_part = options.compat or options.table or options.predict
+    files = " and ".join(f"--{name}" for name in FILES)
+    refused = {
+        f"--format {options.format}: unknown; choose from {', '.join(FORMATS)}": (
+            options.format not in FORMATS
+        ),
+        "--csv and --format json ask for two formats: leave one out": (
+            options.csv and options.format == "json"
+        ),
+        "--baseline is for the score, and goes without --compat and other tables than scores": (
+            options.baseline and not has_score
+        ),
+        "--predict goes without --compat, --table and --baseline": (
+            options.predict and (options.compat or options.table or options.baseline)
+        ),
+        f"--{file} goes without --compat, --table and --predict": file and is_part,
+        f"--{file} goes without --format {options.format}": (
+            file and options.format not in ("text", "html")
+        ),
+        f"--select is for {files}": options.select and not file,
+        f"--overwrite is for {files}": options.overwrite and not file,
+        "--rows and --cols are for a metric of a sweep: name it by --table": (
+            (options.rows or options.cols) and options.table is None
+        ),
+    }
+    for sentence, is_so in refused.items():
+        if is_so:
+            raise SelectionError(sentence)
+
+
+def _text(made: Report, options: ReportOptions, files: Mapping[str, str]) -> str:
     if files:
         said: list[str] = []
         for name, path in files.items():
             said += FILES[name](made, options.select, Path(path), overwrite=options.overwrite)
         return "".join(f"{sentence}\n" for sentence in said)
+    format = FORMATS[options.format]
+    if options.format == "text":
+        format = text_format(options.width or shown_width(sys.stdout))
     if options.predict:
-        return _prediction(options.predict, made, format)
+        if format.prediction is None:
+            able = " or ".join(name for name, known in FORMATS.items() if known.prediction)
+            raise SelectionError(f"--predict goes with --format {able}")
+        return format.prediction(predictions_of(made.rows, options.predict))
     if options.table is None:
         return format.report(made)
     return _table(options.table, made, options, format)
@@ -131,13 +139,6 @@ def _table(name: str, report: Report, options: ReportOptions, format: Format) ->
     if name in REPORT_TABLES:
         return format.table(REPORT_TABLES[name](report))
     return format.table(TABLES[name](report.rows))
-
-
-def _prediction(counts: Sequence[int], report: Report, format: Format) -> str:
-    if format.prediction is None:
-        able = " or ".join(name for name, known in FORMATS.items() if known.prediction)
-        raise SelectionError(f"--predict goes with --format {able}")
-    return format.prediction(predictions_of(report.rows, counts))
 
 
 def _weights(config: str) -> dict[str, float]:

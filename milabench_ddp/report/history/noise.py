@@ -72,8 +72,7 @@ class Family(Struct, frozen=True):
     def share_beyond(self, deviations: Floats) -> Floats:
         """The share of runs that are so many deviations off, with one more than were seen."""
         count = len(self.outliers)
-        found: Floats = (1 + count - np.searchsorted(self.outliers, deviations)) / (1.0 + count)
-        return found
+        return (1 + count - np.searchsorted(self.outliers, deviations)) / (1.0 + count)
 
 
 def family_of(all_values: Sequence[Floats], alpha: float) -> Family:
@@ -106,8 +105,7 @@ def family_of(all_values: Sequence[Floats], alpha: float) -> Family:
 def _around(values: Floats) -> Floats:
     wide = np.pad(values, NEAR, mode="reflect")
     windows = np.lib.stride_tricks.sliding_window_view(wide, 2 * NEAR + 1)
-    middle: Floats = np.median(windows, axis=1)
-    return middle
+    return np.median(windows, axis=1)
 
 
 def _deviation(values: Floats) -> float:
@@ -125,8 +123,7 @@ def without_lone_runs(values: Floats) -> Floats:
 
 
 def _outliers(values: Floats) -> Floats:
-    found: Floats = np.abs(values - _around(values)) / max(_deviation(values), ROUNDING)
-    return found
+    return np.abs(values - _around(values)) / max(_deviation(values), ROUNDING)
 
 
 def _variance(rest: Floats) -> float:

@@ -64,8 +64,7 @@ class Form(Struct, frozen=True):
         ranks = count * self.each
         share = 2 * (ranks - 1) / ranks * count**self.fade
         every = np.stack([number, number * hops, share * size], axis=1)
-        kept: Floats = every[:, self.places]
-        return kept
+        return every[:, self.places]
 
 
 class Cost(Struct, frozen=True):

@@ -147,8 +147,7 @@ class LaunchTimes(Struct, frozen=True):
         """The time of each step if all ranks of a pipeline had the same own work."""
         own, longest = self.rounds(), self.pipelines.longest
         even = self._by_pipeline(own).mean(axis=1).repeat(self.pipelines.size, axis=0)
-        found: Floats = self.steps() - (longest(own) - longest(even))
-        return found
+        return self.steps() - (longest(own) - longest(even))
 
 
 def launch_times(record: Record, unsteady_of: UnsteadyOf, fewest: int = 2) -> LaunchTimes | None:

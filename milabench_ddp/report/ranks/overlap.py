@@ -39,8 +39,7 @@ class Overlap(Struct, frozen=True):
 
     def longer(self, hidden: float) -> Floats:
         """By how many ms each pass would be longer if it hid so much."""
-        longer: Floats = self.rate * (hidden - self.hidden)
-        return longer
+        return self.rate * (hidden - self.hidden)
 
     def without(self, is_slow: Marks) -> tuple[Floats, float]:
         """By how many ms each pass, and what is exposed, would be longer without slow ranks.

@@ -155,8 +155,7 @@ def undisturbed(times: Floats) -> Floats:
     Args:
         times: shape (..., steps).
     """
-    level: Floats = np.quantile(times, 0.25, axis=-1)
-    return level
+    return np.quantile(times, 0.25, axis=-1)
 
 
 def local_parts(record: Record, measured: Collection[str]) -> tuple[str, ...]:

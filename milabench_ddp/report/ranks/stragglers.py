@@ -176,8 +176,7 @@ def _reference(times: Floats) -> Floats:
     """What each rank is compared with in each block; shape (ranks, blocks), or one row for all."""
     if len(times) == 2:
         return times[::-1]
-    middle: Floats = np.quantile(times, 0.5, axis=0, method="lower")
-    return middle
+    return np.quantile(times, 0.5, axis=0, method="lower")
 
 
 def _standing_out(excesses: Mapping[RankId, Sequence[float]]) -> set[RankId]:

@@ -61,24 +61,20 @@ class Weighed(Struct, frozen=True, eq=False):
 
 def weighed(lines: RateColumns) -> Weighed:
     """The observations of a rank that count, with their durations, by the rule above."""
-    lasted = _durations(lines)
-    seen = lines if lines.counts.all() else lines.at(lines.counts)
+    seen, lasted = _durations(lines)
     is_known = np.isfinite(lasted)
-    if is_known.all():
-        return Weighed(seen, lasted)
-    return Weighed(seen.at(is_known), lasted[is_known])
+    return Weighed(seen, lasted) if is_known.all() else Weighed(seen.at(is_known), lasted[is_known])
 
 
-def _durations(lines: RateColumns) -> Floats:
+def _durations(lines: RateColumns) -> tuple[RateColumns, Floats]:
+    """The lines that count, and how long each lasted; infinite or NaN where it is not known."""
     seen = lines if lines.counts.all() else lines.at(lines.counts)
-    if not len(seen):
-        return seen.rate
-    seconds = _by_steps(seen)
+    if not np.isnan(seen.steps).any():
+        return seen, seen.steps * _over(1.0, seen.rate)
+    seconds = by_elapsed(seen)
     if seconds is None:
-        seconds = by_elapsed(seen)
-    if seconds is None:
-        seconds = _by_clock(lines)
-    return _for_same_work(seen) if seconds is None else seconds
+        seconds = _by_clock(lines, seen)
+    return seen, seconds
 
 
 def between(lines: RateColumns) -> tuple[float, float]:
@@ -93,40 +89,33 @@ def between(lines: RateColumns) -> tuple[float, float]:
     """
     bunches = _clock(lines)
     # the wait for the start of all processes is before the first that counts
-    bunches = bunches.at(bunches.count_of(lines.counts, before=1) == bunches.sizes + 1)
-    if len(bunches) < FEWEST:
-        return 0.0, float(bunches.seconds.sum())
+    bunches = bunches.at(bunches.are_whole(lines.counts) & lines.counts[bunches.begins - 1])
+    took = bunches.seconds
+    if len(took) < FEWEST:
+        return 0.0, float(took.sum())
+    seen, durations = _durations(lines)
     lasted = np.zeros(len(lines))
-    lasted[lines.counts] = _durations(lines)
-    took, measured = bunches.seconds, bunches.sum_of(lasted)
+    lasted[lines.counts] = durations
+    measured = bunches.sum_of(lasted)
     if not ((measured > 0) & np.isfinite(measured)).all():
         return 0.0, float(took.sum())
-    second, seen = 1.0, lines.at(lines.counts)
+    second = 1.0
     if by_elapsed(seen) is None or not np.isnan(seen.steps).any():
         second = float(np.median(took / measured))
     is_late = took > LATE * second * measured
     return float((took - second * measured)[is_late].sum()), float(took.sum())
 
 
-def _for_a_unit(rates: Floats) -> Floats:
-    """Seconds for one unit of work; infinite if the rate is 0."""
+def _over(work: float, rates: Floats) -> Floats:
+    """Seconds for some work; infinite if the rate is 0."""
     with np.errstate(divide="ignore"):
-        return 1 / rates
+        seconds: Floats = work / rates
+    return seconds
 
 
-def _for_same_work(seen: RateColumns) -> Floats:
+def _for_same_work(rates: Floats) -> Floats:
     """The durations of lines for the same work; exactly 1 if all rates are equal."""
-    there = seen.rate != 0
-    level = seen.rate[np.argmax(there)] if there.any() else 1.0
-    with np.errstate(divide="ignore"):
-        durations: Floats = level / seen.rate
-    return durations
-
-
-def _by_steps(seen: RateColumns) -> Floats | None:
-    if np.isnan(seen.steps).any():
-        return None
-    return seen.steps * _for_a_unit(seen.rate)
+    return _over(next(filter(None, rates), 1.0), rates)
 
 
 def by_elapsed(seen: RateColumns) -> Floats | None:
@@ -144,60 +133,52 @@ class _Bunches(Struct, frozen=True, eq=False):
     ends: Counts
     seconds: Floats  # that each took
 
-    def __len__(self) -> int:
-        return len(self.begins)
-
-    @property
-    def sizes(self) -> Counts:
-        return self.ends - self.begins
-
     def at(self, chosen: Marks) -> "_Bunches":
         return _Bunches(self.begins[chosen], self.ends[chosen], self.seconds[chosen])
 
-    def count_of(self, marks: Marks, before: int = 0) -> Counts:
-        """The number of marked lines in each bunch, and in so many lines before it."""
-        count = np.concatenate([[0], np.cumsum(marks)])
-        found: Counts = count[self.ends] - count[self.begins - before]
-        return found
-
-    def sum_of(self, values: Floats) -> Floats:
+    def sum_of(self, values: Floats | Marks) -> Floats:
         """The sum over the lines of each bunch."""
         edges = np.stack([self.begins, self.ends], axis=1).ravel()
-        total: Floats = np.add.reduceat(np.append(values, 0.0), edges)[::2]
-        return total
+        return np.add.reduceat(np.append(values, 0.0), edges)[::2]
+
+    def are_whole(self, marks: Marks) -> Marks:
+        """Whether all lines of each bunch are marked."""
+        found: Marks = self.sum_of(marks) == self.ends - self.begins
+        return found
 
 
-def _by_clock(lines: RateColumns) -> Floats | None:
-    """The durations that the times between the lines show; None if they show no pattern."""
+def _by_clock(lines: RateColumns, seen: RateColumns) -> Floats:
+    """The durations that the times between all lines show, of those that are seen."""
     bunches = _clock(lines)
-    bunches = bunches.at(bunches.count_of(lines.counts) == bunches.sizes)
-    if len(bunches) < FEWEST:
-        return None
-    own = np.where(lines.counts, _for_a_unit(np.where(lines.counts, lines.rate, 1.0)), 0.0)
+    bunches = bunches.at(bunches.are_whole(lines.counts))
+    count = len(bunches.begins)
+    if count < FEWEST:
+        return _for_same_work(seen.rate)
+    own = np.zeros(len(lines))
+    own[lines.counts] = _over(1.0, seen.rate)
     # what both kinds of lines make of the bunches
-    by_work, by_count = bunches.sum_of(own), bunches.sizes.astype(float)
+    by_work, by_count = bunches.sum_of(own), (bunches.ends - bunches.begins).astype(float)
     unit, off_work = _fit(bunches.seconds, by_work)
     each, off_count = _fit(bunches.seconds, by_count)
     if min(off_work, off_count) <= FITS:
-        seen = lines.at(lines.counts)
-        return _for_same_work(seen) if off_work <= off_count + ALIKE else np.ones(len(seen))
+        is_same_work = off_work <= off_count + ALIKE
+        return _for_same_work(seen.rate) if is_same_work else np.ones(len(seen))
+    line = np.arange(len(lines))
+    place = np.searchsorted(bunches.begins, line, "right") - 1
+    line = line[(place >= 0) & (line < bunches.ends[place])]
+    place = place[line]
     with np.errstate(invalid="ignore"):
         most = PAUSE * np.fmax(unit * by_work, each * by_count)
-    seconds = np.minimum(bunches.seconds, most)
-    found = np.full(len(lines), each)  # a line whose time is not known is a usual one
-    sizes = bunches.sizes
-    place = np.repeat(np.arange(len(bunches)), sizes)
-    line = np.arange(sizes.sum()) + np.repeat(bunches.begins - np.cumsum(sizes) + sizes, sizes)
-    with np.errstate(invalid="ignore"):
         share = own[line] / by_work[place]
     share = np.where(np.isinf(by_work[place]), 1 / by_count[place], share)
-    found[line] = share * seconds[place]
+    found = np.full(len(lines), each)  # a line whose time is not known is a usual one
+    found[line] = share * np.minimum(bunches.seconds, most)[place]
     return found[lines.counts]
 
 
 def _clock(lines: RateColumns) -> _Bunches:
     arrived, told = _bunches(lines.arrived), _bunches(lines.time)
-    return told if len(told) > len(arrived) else arrived
+    return told if len(told.begins) > len(arrived.begins) else arrived
 
 
 def _bunches(times: Floats) -> _Bunches:

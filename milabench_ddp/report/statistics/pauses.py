@@ -50,5 +50,4 @@ def excess_of(times: Floats) -> Floats:
     blocks = count // size
     medians = np.median(times[: blocks * size].reshape(blocks, size), axis=1)
     centres = size * np.arange(blocks) + (size - 1) / 2
-    found: Floats = times - np.interp(np.arange(count), centres, medians)
-    return found
+    return times - np.interp(np.arange(count), centres, medians)

@@ -16,7 +16,7 @@ late, and the next pause follows it. If those of no rank are enough, pauses of a
 together, but those at the same step once: what disturbs all ranks is no more sure for that.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -30,7 +30,6 @@ NARROW = 8  # and as a part of the distance
 CLOSE = 4  # closer than this part of the distance, pauses count once
 COVERS = 0.6  # the least share of a series in which pauses recur
 FEWEST = 3  # distances
-FEW = 8  # pauses squared over places: fewer are compared one by one, as is faster
 PARTS, AS_SURE = 5, 0.5  # a fifth of a distance, whose probability is this power of the other's
 KINDS = 3  # different recurrences that are looked for
 
@@ -49,15 +48,7 @@ class _Distance(Struct, frozen=True):
 
     steps: int
     width: int
-    log_p: float = 0.0
-
-    @property
-    def low(self) -> int:
-        return self.steps - self.width
-
-    @property
-    def high(self) -> int:
-        return self.steps + self.width
+    log_p: float
 
 
 def recurrences(series: Sequence[Pauses]) -> list[Recurrence]:
@@ -66,10 +57,11 @@ def recurrences(series: Sequence[Pauses]) -> list[Recurrence]:
     left = list(series)
     while len(found) < KINDS:
         best = _surest([each for each in left if len(each.at) > 1])
-        of = {} if best is None else _members(left, best)
-        if best is None or not of:
+        if best is None:
             break
-        between = np.concatenate([_between(left[k].at[of[k]], best) for k in of])
+        of, between = _members(left, best)
+        if not of:
+            break
         period = float(np.median(between))
         spread = float(np.quantile(np.abs(between - period), 0.9, method="higher"))
         kept = {k: np.isin(series[k].at, left[k].at[marks]) for k, marks in of.items()}
@@ -81,31 +73,28 @@ def recurrences(series: Sequence[Pauses]) -> list[Recurrence]:
 
 def _surest(series: Sequence[Pauses]) -> _Distance | None:
     """The distance that is least likely by chance: in one series or else in all; None if not."""
-    longest = max((each.length for each in series), default=0) // FEWEST
-    tests = len(WIDTHS) * (sum(each.length // FEWEST for each in series) + longest)
-    limit = float(np.log(ALPHA / max(tests, 1)))
-    best = _surest_of((_Pairs([each], longest) for each in series), limit)
-    if best is None and len(series) > 1:
-        best = _surest_of([_Pairs(_apart(series), longest)], limit)
-    return best
-
-
-def _surest_of(tried: Iterable["_Pairs"], limit: float) -> _Distance | None:
-    best: tuple[_Distance, _Pairs] | None = None
-    for pairs in tried:
-        for one in pairs.unlikely(limit):
-            if best is None or (one.log_p, one.steps) < (best[0].log_p, best[0].steps):
-                best = one, pairs
-    return None if best is None else best[1].fundamental(best[0])
+    if not series:
+        return None
+    distances = [each.length // FEWEST for each in series]
+    longest = max(distances)
+    limit = float(np.log(ALPHA / max(len(WIDTHS) * (sum(distances) + longest), 1)))
+    alone = (_Pairs([each], longest) for each in series)
+    together = (_Pairs(_apart(series), longest) for _ in range(1))
+    for tried in (alone, together):
+        found = [(one, pairs) for pairs in tried for one in pairs.unlikely(limit)]
+        if found:
+            best, pairs = min(found, key=lambda each: (each[0].log_p, each[0].steps))
+            return pairs.fundamental(best)
+    return None
 
 
 def _apart(series: Sequence[Pauses]) -> list[Pauses]:
+    """The pauses without those that another series has at the same step, or beside it."""
     taken = np.zeros(max(each.length for each in series) + 2, dtype=bool)
     found = []
     for each in series:
         at = each.at[~taken[each.at + 1]]
-        for near in range(3):
-            taken[at + near] = True
+        taken[at[:, None] + np.arange(3)] = True
         found.append(Pauses(at, each.length))
     return found
 
@@ -114,29 +103,23 @@ class _Pairs:
     """How many pauses of some series have another one at each distance."""
 
     def __init__(self, series: Sequence[Pauses], longest: int) -> None:
-        self._series = [each for each in series if len(each.at) > 1]
-        self._pairs = np.zeros(longest + 1 + max(WIDTHS))
+        self._series = series
+        pairs = np.zeros(longest + 1 + max(WIDTHS))
         self._tried = np.zeros(longest + 1)  # pauses that have so many places behind them
         self._by_chance = np.zeros(longest + 1)
-        for each in self._series:
-            self._count(each)
-        self._sums = np.concatenate([[0.0], np.cumsum(self._pairs)])
+        for each in series:
+            farthest = each.length // FEWEST + 1 + max(WIDTHS)
+            spectrum = np.fft.rfft(np.bincount(each.at), 1 << (each.length + farthest).bit_length())
+            found = np.rint(np.fft.irfft(spectrum * spectrum.conj()))[:farthest]
+            pairs[:farthest] += found
+            tried = np.searchsorted(each.at, each.length - np.arange(each.length // FEWEST + 1))
+            self._tried[: len(tried)] += tried
+            self._by_chance[: len(tried)] += tried * each.density
+        self._sums = np.concatenate([[0.0], np.cumsum(pairs)])
 
-    def _count(self, pauses: Pauses) -> None:
-        at, length = pauses.at, pauses.length
-        if len(at) ** 2 < FEW * length:
-            pairs = np.bincount(np.abs(np.subtract.outer(at, at)).ravel(), minlength=length) / 2
-        else:
-            marks = np.zeros(length)
-            marks[at] = 1
-            spectrum = np.fft.rfft(marks, 1 << (length + length // FEWEST).bit_length())
-            pairs = np.rint(np.fft.irfft(spectrum * spectrum.conj()))
-        pairs = pairs[: min(length // FEWEST + 1 + max(WIDTHS), len(self._pairs))]
-        self._pairs[: len(pairs)] += pairs
-        usable = min(length // FEWEST + 1, len(self._tried))
-        tried = np.searchsorted(at, length - np.arange(usable))
-        self._tried[:usable] += tried
-        self._by_chance[:usable] += tried * pauses.density
+    def _within(self, steps: Counts, width: int) -> Floats:
+        found: Floats = self._sums[steps + width + 1] - self._sums[steps - width]
+        return found
 
     def unlikely(self, limit: float) -> list[_Distance]:
         """The surest distance with each tolerance, if its probability is below the limit."""
@@ -150,30 +133,26 @@ class _Pairs:
             log_p = log_probability(pairs, self._tried[steps], chance)
             k = int(np.argmin(np.where(pairs >= FEWEST, log_p, 0.0)))
             if pairs[k] >= FEWEST and log_p[k] < limit:
-                found += self._judged(int(steps[k]), width, limit)
-        return found
-
-    def _within(self, steps: Counts, width: int) -> Floats:
-        found: Floats = self._sums[steps + width + 1] - self._sums[steps - width]
-        return found
+                found.append(self._judged(int(steps[k]), width, limit))
+        return [each for each in found if each is not None]
 
     def fundamental(self, distance: _Distance) -> _Distance:
         """The part of a distance at which pauses recur as surely, or the distance itself."""
         for parts in range(PARTS, 1, -1):
             near = round(distance.steps / parts)
-            limit = AS_SURE * distance.log_p
             for steps in (near, near - 1, near + 1):
                 if steps >= max(2, NARROW * distance.width):
-                    for found in self._judged(steps, distance.width, limit):
+                    found = self._judged(steps, distance.width, AS_SURE * distance.log_p)
+                    if found is not None:
                         return found
         return distance
 
-    def _judged(self, steps: int, width: int, limit: float) -> list[_Distance]:
+    def _judged(self, steps: int, width: int, limit: float) -> _Distance | None:
         """The distance with its probability, where pauses may be dense or close together.
 
         None if the probability is not below the limit, or chance explains half of the pairs.
         """
-        pairs = self._within(np.array([steps]), width)
+        pairs = self._within(np.array(steps), width)
         chance, apart, count = 0.0, 0.0, 0
         for each in self._series:
             at = each.at[each.at < each.length - steps]
@@ -183,50 +162,42 @@ class _Pairs:
             chance += float(density.sum()) * (2 * width + 1)
             apart += np.count_nonzero(np.diff(at, prepend=-steps) * CLOSE > steps)
             count += len(at)
-        log_p = log_probability(pairs, self._tried[[steps]], np.array([chance]))
-        sure = float(log_p[0]) * apart / max(count, 1)
-        is_found = sure < limit and pairs[0] > 2 * chance
-        return [_Distance(steps, width, sure)] if is_found else []
+        log_p = float(log_probability(pairs, self._tried[steps], np.array(chance)))
+        sure = log_p * apart / max(count, 1)
+        return _Distance(steps, width, sure) if sure < limit and pairs > 2 * chance else None
 
 
 def log_probability(pairs: Floats, tried: Floats, by_chance: Floats) -> Floats:
     """The bound on the logarithm of the probability of so many pairs; see the module.
 
     Args:
-        pairs: how many pauses have another one, shape (k,)
+        pairs: how many pauses have another one, of any shape
         tried: of so many
         by_chance: so many are expected to
     """
     tried = np.maximum(tried, 1.0)
     p = np.clip(by_chance / tried, 1e-12, 1 - 1e-12)
     r = np.clip(pairs / tried, p, 1 - 1e-15)
-    found: Floats = -tried * (r * np.log(r / p) + (1 - r) * np.log((1 - r) / (1 - p)))
-    return found
+    return -tried * (r * np.log(r / p) + (1 - r) * np.log((1 - r) / (1 - p)))
 
 
-def _members(series: Sequence[Pauses], found: _Distance) -> dict[int, Marks]:
+def _members(series: Sequence[Pauses], found: _Distance) -> tuple[dict[int, Marks], Counts]:
+    """Which pauses of each series recur, by its place, and their distances."""
+    low, high = found.steps - found.width, found.steps + found.width
     of: dict[int, Marks] = {}
+    between = [np.zeros(0, dtype=int)]
     for k, each in enumerate(series):
-        is_first, is_second = _paired(each.at, found)
+        at = each.at
+        next_at = np.append(at, each.length + high)[np.searchsorted(at, at + low)]
+        is_first = next_at - at <= high
+        is_second = np.searchsorted(at, at - high) < np.searchsorted(at, at - low, "right")
         marks = is_first | is_second
         if marks.sum() * found.steps < COVERS * each.length or not is_first.any():
             continue
-        tried = float(np.searchsorted(each.at, each.length - found.steps))
+        tried = np.searchsorted(at, each.length - found.steps)
         chance = (2 * found.width + 1) * each.density * tried
-        values = [np.array([value]) for value in (float(is_first.sum()), tried, chance)]
-        if float(log_probability(*values)[0]) < np.log(MEMBER):
+        counts = np.array([is_first.sum(), tried, chance])
+        if float(log_probability(*counts)) < np.log(MEMBER):
             of[k] = marks
-    return of
-
-
-def _paired(at: Counts, found: _Distance) -> tuple[Marks, Marks]:
-    behind = np.searchsorted(at, at + found.low) < np.searchsorted(at, at + found.high, "right")
-    before = np.searchsorted(at, at - found.high) < np.searchsorted(at, at - found.low, "right")
-    return behind, before
-
-
-def _between(at: Counts, found: _Distance) -> Counts:
-    behind = np.searchsorted(at, at + found.low)
-    kept = behind < len(at)
-    distances: Counts = at[behind[kept]] - at[kept]
-    return distances[distances <= found.high]
+            between.append((next_at - at)[is_first])
+    return of, np.concatenate(between)

@@ -209,8 +209,7 @@ def _nearest(rates: Floats, *fits: Floats) -> Floats:
 
 def _curve(rates: Floats, degree: int) -> Floats:
     place = np.linspace(-1, 1, len(rates))
-    values: Floats = np.polynomial.Polynomial.fit(place, rates, degree)(place)
-    return values
+    return np.polynomial.Polynomial.fit(place, rates, degree)(place)
 
 
 def _step(rates: Floats) -> Floats:

@@ -57,8 +57,7 @@ def is_far(deviations: Floats, level: float) -> Marks:
     """
     distances = np.abs(deviations)
     spread = max(MAD_TO_STD * float(np.median(distances)), COARSE * abs(level))
-    found: Marks = distances > FAR * spread
-    return found
+    return distances > FAR * spread
 
 
 def largest(values: Iterable[object]) -> float:

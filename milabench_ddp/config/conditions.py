@@ -2,7 +2,7 @@
 
 A condition has a small grammar: it is parsed, and never evaluated as code.
 
-It has literals, the terms of `_terms`, comparisons (also chained), ``and``, ``or``, ``not`` and
+It has literals, the terms of `evaluate`, comparisons (also chained), ``and``, ``or``, ``not`` and
 parentheses, and nothing else.
 """
 
@@ -67,20 +67,7 @@ def evaluate(condition: str, facts: MachineFacts, origin: Origin) -> ConditionRe
             f"and may have {CONDITION}: split it"
         )
     where = f"the condition `{condition}` in {origin}"
-    evaluator = _Evaluator(_terms(facts), where)
-    try:
-        with catch_warnings(action="ignore"):  # of Python, about such as `1or 2`
-            tree = ast.parse(condition.strip(), mode="eval")
-        return ConditionResult(evaluator.truth(tree.body), evaluator.used)
-    except (SyntaxError, ValueError):  # ValueError: a null byte, or a number of 5,000 digits
-        raise ConfigError(f"{where}: it is malformed") from None
-    except (RecursionError, MemoryError):  # MemoryError: the parser's word for the same
-        raise ConfigError(f"{where}: it is nested too deeply") from None
-
-
-def _terms(facts: MachineFacts) -> dict[str, Scalar]:
-    """The values that a condition may use, by their terms as ``ast.unparse`` writes them."""
-    return {
+    terms: dict[str, Scalar] = {  # as ``ast.unparse`` writes them
         "arch": facts.arch,
         "cpu['count']": facts.cpu_count,
         "gpu['capability']": facts.gpu_capability,
@@ -89,6 +76,15 @@ def _terms(facts: MachineFacts) -> dict[str, Scalar]:
         "gpu['name']": facts.device_name,
         "len(nodes)": facts.node_count,
     }
+    evaluator = _Evaluator(terms, where)
+    try:
+        with catch_warnings(action="ignore"):  # of Python, about such as `1or 2`
+            tree = ast.parse(condition.strip(), mode="eval")
+        return ConditionResult(evaluator.truth(tree.body), evaluator.used)
+    except (SyntaxError, ValueError):  # ValueError: a null byte, or a number of 5,000 digits
+        raise ConfigError(f"{where}: it is malformed") from None
+    except (RecursionError, MemoryError):  # MemoryError: the parser's word for the same
+        raise ConfigError(f"{where}: it is nested too deeply") from None
 
 
 class _Evaluator(Struct):
@@ -108,27 +104,22 @@ class _Evaluator(Struct):
                 return node.value
             case ast.UnaryOp(op=ast.Not()):
                 return not self.truth(node.operand)
-            case ast.BoolOp(op=ast.And()):
-                return all(self.truth(part) for part in node.values)
-            case ast.BoolOp():
-                return any(self.truth(part) for part in node.values)
-            case ast.Compare():
-                return self.compare(node)
+            case ast.BoolOp(op, parts):
+                holds = all if isinstance(op, ast.And) else any
+                return holds(self.truth(part) for part in parts)
+            case ast.Compare(left, ops, others):
+                values = [self.value(part) for part in (left, *others)]
+                try:
+                    pairs = zip(ops, values, values[1:], strict=False)
+                    return all(_COMPARE[type(op)](one, other) for op, one, other in pairs)
+                except (KeyError, TypeError):
+                    raise ConfigError(
+                        f"{self.where}: `{ast.unparse(node)}` compares values that cannot be "
+                        "compared"
+                    ) from None
         term = ast.unparse(node)
         if term not in self.terms:
             hint = did_you_mean(term, self.terms) or _EXAMPLES
             raise ConfigError(f"{self.where}: `{term}` is not a known term{hint}")
         self.used[term] = self.terms[term]
         return self.used[term]
-
-    def compare(self, node: ast.Compare) -> bool:
-        values = [self.value(part) for part in (node.left, *node.comparators)]
-        try:
-            for op, left, right in zip(node.ops, values, values[1:], strict=False):
-                if not _COMPARE[type(op)](left, right):
-                    return False
-        except (KeyError, TypeError):
-            raise ConfigError(
-                f"{self.where}: `{ast.unparse(node)}` compares values that cannot be compared"
-            ) from None
-        return True

@@ -18,7 +18,7 @@ from .override import Override, apply_overrides, check_overrides, parse_override
 from .placeholders import fill_all
 from .presets import PresetResult, apply_preset, choose_preset, with_defaults
 from .read import Warn
-from .schema import KEYS, Benchmark, FakeImageNet, SkippedBenchmark, Suite, check_values
+from .schema import KEYS, Benchmark, SkippedBenchmark, Suite, check_values
 from .select import Selection, parse_selection, skipped_benchmark
 from .shipped import find_config
 from .sizing import SizingOptions
@@ -138,8 +138,7 @@ def load(request: SuiteRequest, facts: MachineFacts, *, without_programs: bool =
         if missing:
             warnings.append(f"{name} cannot run here: {missing}")
     check_tags(benchmarks)
-    found = tuple(benchmarks), tuple(skipped), tuple(warnings)
-    return Suite(resolved.path, resolved.preset, *found)
+    return Suite(resolved.path, resolved.preset, tuple(benchmarks), tuple(skipped), tuple(warnings))
 
 
 def _read(request: SuiteRequest, warn: Warn) -> tuple[Sequence[Override], Entries]:
@@ -177,22 +176,17 @@ def _build(name: str, result: PresetResult) -> Benchmark:
         voirfile = program.with_name("voirfile.py")
         values["voir"] = record.get("voir", {}).get("options") or {}
         values["voirfile"] = voirfile if voirfile.is_file() else None
-    if "prepare" in stated:
-        place = f"of `{name}` in {entry.entries['prepare'].origin}"
-        values["data"] = _with_counts(stated["prepare"].fake_imagenet, place)
+    if "prepare" in stated and stated["prepare"].fake_imagenet is not None:
+        data = stated["prepare"].fake_imagenet
+        classes = data.classes or min(1000, data.images)
+        # ImageNet has 1,281,167 images to train with and 50,000 to validate with: 1 in 25.
+        val_images = data.val_images or max(classes, data.images // 25)
+        for key, count in (("images", data.images), ("val_images", val_images)):
+            if count < classes:
+                raise ConfigError(
+                    f"`prepare.fake_imagenet.{key}` of `{name}` in "
+                    f"{entry.entries['prepare'].origin}: {count} images cannot fill {classes} "
+                    "classes, which need one each"
+                )
+        values["data"] = replace(data, classes=classes, val_images=val_images)
     return Benchmark(name=name, preset=result.preset, record=record, **values)
-
-
-def _with_counts(data: FakeImageNet | None, place: str) -> FakeImageNet | None:
-    if data is None:
-        return None
-    classes = data.classes or min(1000, data.images)
-    # ImageNet has 1,281,167 images to train with and 50,000 to validate with: 1 in 25.
-    val_images = data.val_images or max(classes, data.images // 25)
-    for key, count in (("images", data.images), ("val_images", val_images)):
-        if count < classes:
-            raise ConfigError(
-                f"`prepare.fake_imagenet.{key}` {place}: {count} images cannot fill {classes} "
-                "classes, which need one each"
-            )
-    return replace(data, classes=classes, val_images=val_images)

@@ -5,8 +5,6 @@ from functools import partial
 from itertools import product
 from math import prod
 
-from msgspec import Struct
-
 from ..errors import ConfigError, SelectionError
 from .limits import BENCHMARKS
 from .merge import merge_benchmark
@@ -106,7 +104,9 @@ def _variants(name: str, entry: MappingNode) -> Iterator[tuple[str, MappingNode,
     body = job.without("name")
     for choice in product(*axes.values()):
         combination = dict(zip(axes, choice, strict=True))
-        values = {axis: _scalar_or_node(node) for axis, node in combination.items()}
+        values: dict[str, Scalar | TreeNode] = {}
+        for axis, node in combination.items():
+            values[axis] = node.value if isinstance(node, ScalarNode) else node
         record: dict[str, TreeNode] = {
             "matrix": MappingNode(combination, job.origin),
             "sweep": ScalarNode(name, job.origin),
@@ -114,7 +114,8 @@ def _variants(name: str, entry: MappingNode) -> Iterator[tuple[str, MappingNode,
         filled = as_mapping("job", map_scalars(body, partial(_filled, values)))
         variant = merge_benchmark(filled, MappingNode(record, job.origin))
         variant_name = fill(pattern, values, job.entries["name"].origin, is_last=True)
-        yield variant_name, variant, f"{name} {_shown(values)}"
+        shown = ", ".join(f"{axis}: {_word(node)}" for axis, node in combination.items())
+        yield variant_name, variant, f"{name} {{{shown}}}"
 
 
 def _axes(name: str, entry: MappingNode) -> Mapping[str, Sequence[TreeNode]]:
@@ -134,17 +135,9 @@ def _axes(name: str, entry: MappingNode) -> Mapping[str, Sequence[TreeNode]]:
     return axes
 
 
-def _scalar_or_node(node: TreeNode) -> Scalar | TreeNode:
-    return node.value if isinstance(node, ScalarNode) else node
-
-
 def _filled(values: Values, scalar: ScalarNode, _: Location) -> TreeNode:
     return fill_scalar(scalar, values, is_last=False)
 
 
-def _shown(values: Values) -> str:
-    words = []
-    for axis, value in values.items():
-        word = to_plain(value) if isinstance(value, Struct) else scalar_text(value)
-        words.append(f"{axis}: {word}")
-    return f"{{{', '.join(words)}}}"
+def _word(node: TreeNode) -> str:
+    return scalar_text(node.value) if isinstance(node, ScalarNode) else str(to_plain(node))

@@ -55,13 +55,11 @@ def check_tags(benchmarks: Sequence[Benchmark]) -> None:
         words = benchmark.name.casefold().split(".")
         for count in range(1, len(words)):
             other = known.get(".".join(words[:count]))
-            if other is not None and _is_in_tag(words[count], other):
+            found = _IN_TAG.fullmatch(words[count])
+            if other is None or found is None:
+                continue
+            if found["job"] is None or int(words[count]) < other.plan.jobs:
                 raise ConfigError(
                     f"`{benchmark.name}` cannot name a benchmark beside `{other.name}`, of which a "
                     "process may have this name: rename one"
                 )
-
-
-def _is_in_tag(word: str, benchmark: Benchmark) -> bool:
-    found = _IN_TAG.fullmatch(word)
-    return found is not None and (found["job"] is None or int(word) < benchmark.plan.jobs)

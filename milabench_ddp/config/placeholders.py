@@ -6,7 +6,6 @@ the interpolation; every other brace (``{}``, a lone one, JSON) stays as it is.
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 
 from msgspec import Struct
 
@@ -92,21 +91,8 @@ def fill_all(entries: Entries, facts: MachineFacts, options: SizingOptions) -> E
     Raises ConfigError for a placeholder that is not known, and for a malformed scaling file.
     """
     sizer = Sizer(options.sizer, facts)
-    machine = _machine_values(facts, options)
-    filled = {}
-    for name, entry in entries.items():
-        values = {**machine, **_own_values(name, entry, facts.base)}
-        resolver = PlaceholderResolver(name, values, options.cpu.auto, sizer)
-        stated = [key for key in _FILLED if key in entry.entries]
-        filled[name] = entry.with_entries(
-            {key: resolver.fill(entry.entries[key]) for key in stated}
-        )
-    return filled
-
-
-def _machine_values(facts: MachineFacts, options: SizingOptions) -> Mapping[str, Scalar]:
     base = facts.base
-    return {
+    machine: dict[str, Scalar] = {
         "arch": facts.arch,
         "benchmark_folder": str(shipped_root() / "benchmarks"),
         "ccl": facts.ccl,
@@ -120,17 +106,23 @@ def _machine_values(facts: MachineFacts, options: SizingOptions) -> Mapping[str,
         "milabench_runs": str(base / "runs"),
         "n_worker": options.cpu.workers(facts),
     }
-
-
-def _own_values(name: str, entry: MappingNode, base: Path) -> Mapping[str, Scalar]:
-    program = program_of(entry)
-    folder = str(program.parent) if program else "{milabench_code}"
-    return {
-        "milabench_code": entry.text("definition") or folder,
-        "milabench_extra": str(base / "extra" / entry.text("group")),
-        "milabench_name": name,
-        "milabench_venv": str(base / "venv" / entry.text("install_group")),
-    }
+    filled = {}
+    for name, entry in entries.items():
+        program = program_of(entry)
+        folder = str(program.parent) if program else "{milabench_code}"
+        values = {
+            **machine,
+            "milabench_code": entry.text("definition") or folder,
+            "milabench_extra": str(base / "extra" / entry.text("group")),
+            "milabench_name": name,
+            "milabench_venv": str(base / "venv" / entry.text("install_group")),
+        }
+        resolver = PlaceholderResolver(name, values, options.cpu.auto, sizer)
+        stated = [key for key in _FILLED if key in entry.entries]
+        filled[name] = entry.with_entries(
+            {key: resolver.fill(entry.entries[key]) for key in stated}
+        )
+    return filled
 
 
 class PlaceholderResolver(Struct, frozen=True):

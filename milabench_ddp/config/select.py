@@ -85,27 +85,23 @@ def skipped_benchmark(
     if reason:
         return SkippedBenchmark(name, reason, SkipKind.LEFT_OUT)
     if entry.scalar("enabled") is False and name not in selection.select:
-        is_overridden = not entry.entries["enabled"].origin.line
-        kind = SkipKind.LEFT_OUT if is_overridden else SkipKind.DISABLED
-        return SkippedBenchmark(name, _disabled_reason(result), kind)
+        origin = entry.entries["enabled"].origin
+        reason = "disabled"
+        if result.disables and origin.line:  # an override has no line, and wins over a preset
+            reason += f" by the preset {result.preset}"
+        because = entry.text("because")
+        if because:
+            reason += f": {because}"
+        kind = SkipKind.DISABLED if origin.line else SkipKind.LEFT_OUT
+        return SkippedBenchmark(name, f"{reason} ({origin})", kind)
     reason = "has neither a `definition` nor a `program`"
     if program_of(entry) is not None:
-        reason = _unmet_condition(entry, facts) or _too_few_nodes(entry, facts)
+        reason = _unmet_condition(entry, facts)
     return SkippedBenchmark(name, reason) if reason else None
 
 
-def _disabled_reason(result: PresetResult) -> str:
-    origin = result.entry.entries["enabled"].origin
-    reason = "disabled"
-    if result.disables and origin.line:  # an override has no line, and wins over a preset
-        reason += f" by the preset {result.preset}"
-    because = result.entry.text("because")
-    if because:
-        reason += f": {because}"
-    return f"{reason} ({origin})"
-
-
-def _unmet_condition(entry: MappingNode, facts: MachineFacts) -> str | None:
+def _unmet_condition(entry: MappingNode, facts: MachineFacts) -> str:
+    """The first condition of a benchmark that the machine does not meet; empty without one."""
     for node in entry.items("requires_capabilities"):
         condition = text_of(node) or ""
         result = evaluate(condition, facts, node.origin)
@@ -113,13 +109,9 @@ def _unmet_condition(entry: MappingNode, facts: MachineFacts) -> str | None:
             values = [f"{name} is {scalar_text(value)}" for name, value in result.values.items()]
             but = f", but {', '.join(values)}" if values else ""
             return f"needs {condition}{but} ({node.origin})"
-    return None
-
-
-def _too_few_nodes(entry: MappingNode, facts: MachineFacts) -> str | None:
     needed = entry.scalar("num_machines")
     if not isinstance(needed, int) or needed <= facts.node_count:
-        return None
+        return ""
     there = "is 1" if facts.node_count == 1 else f"are {facts.node_count}"
     origin = entry.entries["num_machines"].origin
     return f"needs {needed} nodes, but there {there} (num_machines in {origin})"

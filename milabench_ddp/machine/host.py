@@ -19,7 +19,7 @@ def host(root: Path = Path("/")) -> dict[str, object]:
             "brand": cpu_name(root),
             "count": os.cpu_count(),  # of the machine
             "usable": cpu_count(root),  # by this process: affinity, and the quota of its cgroup
-            "sockets": _sockets(root),
+            "sockets": len(set(_values(root / "proc/cpuinfo", "physical id"))) or 1,
         },
         "memory_mib": _memory_mib(root),
         "load_average": round(os.getloadavg()[0], 2),  # over a minute: was the machine busy?
@@ -37,10 +37,6 @@ def cpu_name(root: Path = Path("/")) -> str:
     """The CPU's brand; or its architecture, if the kernel has no name, as on most ARM machines."""
     names = _values(root / "proc/cpuinfo", "model name")
     return names[0] if names else os.uname().machine
-
-
-def _sockets(root: Path) -> int:
-    return len(set(_values(root / "proc/cpuinfo", "physical id"))) or 1
 
 
 def _memory_mib(root: Path) -> int:

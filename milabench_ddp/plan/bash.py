@@ -138,7 +138,12 @@ def _block(launch: Launch, several: bool) -> Iterator[str]:
         yield f"  export {name}=${{{name}-{expanded(value)}}}"
     files = [quoted(f"{process.name}.metrics") for process in launch.processes]
     for process, file in zip(launch.processes, files, strict=True):
-        where = "" if process.job is None else f"{_rendezvous(process, process.job)} "
+        where = ""  # torchrun needs only one variable with the address where its ranks meet
+        if process.job is not None:
+            port = f"$((port + {process.job}))"
+            where = f'PET_RDZV_ENDPOINT="$host:{port}" '
+            if process.is_rank:
+                where = f'MASTER_ADDR="$host" MASTER_PORT="{port}" '
         secrets, words = command(process)
         line = f"{secrets}start {file} {where}{words} & pids+=($!)"
         if several:
@@ -150,14 +155,6 @@ def _block(launch: Launch, several: bool) -> Iterator[str]:
 
 def _needs_port(launch: Launch) -> bool:
     return any(process.job is not None for process in launch.processes)
-
-
-def _rendezvous(process: Process, job: int) -> str:
-    """The variables with the address where the ranks of a job meet; torchrun needs only one."""
-    port = f"$((port + {job}))"
-    if process.is_rank:
-        return f'MASTER_ADDR="$host" MASTER_PORT="{port}"'
-    return f'PET_RDZV_ENDPOINT="$host:{port}"'
 
 
 def command(process: Process) -> tuple[str, str]:

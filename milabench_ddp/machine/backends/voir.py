@@ -178,13 +178,13 @@ def sample(entry: Entry) -> "DeviceSample":
     from ...samples import DeviceSample
 
     memory = entry["memory"]
-    return DeviceSample(
-        memory=(float(memory["used"]), float(memory["total"])),
-        load=_known(entry["utilization"]["compute"]),
-        temperature=_known(entry["temperature"]),
-        power=_known(entry["power"]),
-    )
-
-
-def _known(value: float) -> float | None:
-    return None if value < 0 else float(value)
+    values = {
+        "load": entry["utilization"]["compute"],
+        "temperature": entry["temperature"],
+        "power": entry["power"],
+    }
+    known: dict[str, Any] = {}
+    for name, value in values.items():
+        if value >= 0:
+            known[name] = float(value)
+    return DeviceSample((float(memory["used"]), float(memory["total"])), **known)

@@ -122,7 +122,7 @@ class DeviceSample(Struct, frozen=True, gc=False):
     remapped: tuple[Count, Count, Count, Count] | None = None
     foreign: Annotated[tuple[str, ...] | None,
         Sensor("foreign", "processes on it that are not of this run", kind=str, of=" ".join)] = None
-    # A sensor of devices is added here: tests/monitor/test_extension.py shows how
+    # A sensor of devices is added here: tests/machine/test_sensor_extension.py shows how
     # fmt: on
 
     @property

@@ -110,7 +110,7 @@ for part in "${parts[@]}"; do
     tests)
       step "the tests of the GPU's paths" python3 -m pytest -q -m "slow or not slow" -o addopts= -p no:cacheprovider \
         tests/benchmarks/common/test_clocks.py tests/benchmarks/common/test_timing.py \
-        tests/monitor tests/machine ;;
+        tests/machine ;;
     costs)
       step "what this program costs" python3 -m perf --quick --only startup,trivial,idle,skew,metrics
       step "what timing costs" python3 perf/timing_cost.py --device "$device" ;;

@@ -29,7 +29,7 @@ from milabench_ddp.launch.node_run import SampleRouter
 from milabench_ddp.machine.backends.backend import Reading
 from milabench_ddp.machine.backends.nvidia import NvidiaBackend
 from milabench_ddp.machine.devices import Device
-from milabench_ddp.monitor.sampler import INTERVAL, HostReader
+from milabench_ddp.machine.sampler import INTERVAL, HostReader
 from milabench_ddp.results.file_writer import FileWriter
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.write import DataHeader, LaunchWriter

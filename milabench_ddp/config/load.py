@@ -13,13 +13,12 @@ from .conditions import MachineFacts
 from .interpolate import interpolate
 from .matrix import NODES_AXIS, expand, with_node_counts
 from .merge import inherit, read_suite
-from .names import check_names, check_tags
 from .override import Override, apply_overrides, check_overrides, parse_override
 from .placeholders import fill_all
 from .presets import PresetResult, apply_preset, choose_preset, with_defaults
 from .read import Warn
 from .schema import KEYS, Benchmark, SkippedBenchmark, Suite, check_values
-from .select import Selection, parse_selection, skipped_benchmark
+from .select import Selection, check_names, check_tags, parse_selection, skipped_benchmark
 from .shipped import find_config
 from .sizing import SizingOptions
 from .tree import Entries, MappingNode, finalize, shown, to_plain

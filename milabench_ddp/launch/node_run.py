@@ -11,7 +11,7 @@ from ..events import Data, Event, Note
 from ..machine.backends import BACKENDS
 from ..machine.backends.backend import Reading
 from ..machine.devices import Device
-from ..monitor.sampler import INTERVAL, HostReader, Sampler
+from ..machine.sampler import INTERVAL, HostReader, Sampler
 from ..plan.launch import Launch, Process
 from ..results.file_writer import FileWriter
 from ..results.run_dir import RunDir

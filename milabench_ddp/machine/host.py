@@ -1,4 +1,4 @@
-"""This host: its operating system and memory, and the CPUs that this process may use."""
+"""This host: its system and memory, the CPUs that this process may use, and who else is here."""
 
 import math
 import os
@@ -155,3 +155,37 @@ def _quota(folder: Path, *files: str) -> float:
     except (OSError, ValueError):  # no file, or no limit: "max"
         return math.inf
     return cpus if cpus > 0 else math.inf  # version 1 writes -1 for no limit
+
+
+class OtherProcesses:
+    """Names the processes on a device that this process has not started, directly or not."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, str] = {}  # of each pid that was there last; empty if it is our own
+
+    def named(self, pids: Iterable[int]) -> tuple[str, ...]:
+        """The others among the processes on a device; those that cannot be seen are left out.
+
+        A container sees no process outside of it, but a driver may tell its pid.
+        """
+        known = self._known
+        self._known = {pid: known[pid] if pid in known else other_process(pid) for pid in pids}
+        return tuple(sorted(filter(None, self._known.values())))
+
+
+def other_process(pid: int, unseen: str = "") -> str:
+    """A process in words, such as ``python3 (pid 4711, of alice)``; empty if it is our own.
+
+    Args:
+        pid: of the process.
+        unseen: what to say of a process that cannot be seen from here.
+    """
+    import psutil
+
+    try:
+        process = psutil.Process(pid)
+        if os.getpid() in (pid, *(each.pid for each in process.parents())):
+            return ""
+        return f"{process.name()} (pid {pid}, of {process.username()})"
+    except psutil.Error:
+        return unseen

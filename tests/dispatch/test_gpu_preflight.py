@@ -12,7 +12,7 @@ from milabench_ddp.config.schema import Benchmark
 from milabench_ddp.dispatch.gpu_preflight import check_gpus, uses_torch
 from milabench_ddp.errors import MachineError
 from milabench_ddp.machine.devices import Device, Node
-from milabench_ddp.machine.processes import other_process
+from milabench_ddp.machine.host import other_process
 from milabench_ddp.plan.command_line import Site
 from tests.support.dispatch import plan
 from tests.support.launches import SITE, benchmark, njobs

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from ...errors import MachineError
 from ..devices import Device
-from ..host import cpu_list, usable_cpus
-from ..processes import other_process
+from ..host import cpu_list, other_process, usable_cpus
 from .backend import Backend, DiscoveryResult, DriverError, Reading, select
 from .nvml import Inventory, ask, inventory, near_cpus, open_device, read_memory, session
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...samples import CounterRates, DeviceProblem, DeviceSample
 from ..devices import Device
-from ..processes import OtherProcesses
+from ..host import OtherProcesses
 from .backend import Reading
 from .nvml import ask, open_device, read_memory, why_lost
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from milabench_ddp.machine.backends import nvml_sensors
 from milabench_ddp.machine.backends.backend import DriverError, Reading
 from milabench_ddp.machine.devices import Device
-from milabench_ddp.machine.processes import other_process
+from milabench_ddp.machine.host import other_process
 from milabench_ddp.samples import DeviceSample
 from tests.fakes.nvml import FakeNvml, gpus
 from tests.support.gpu_readings import MIG, REST, WHOLE, Stub, about_gpu_1, reader

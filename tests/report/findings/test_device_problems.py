@@ -9,7 +9,7 @@ import pytest
 
 from milabench_ddp.commands.final_report import exit_code
 from milabench_ddp.events import Outcome
-from milabench_ddp.monitor.sampler import Sampler
+from milabench_ddp.machine.sampler import Sampler
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.faces import report_text
 from milabench_ddp.report.finding import Severity

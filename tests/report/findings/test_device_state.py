@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from milabench_ddp.machine.processes import other_process
+from milabench_ddp.machine.host import other_process
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.faces import report_text
 from milabench_ddp.report.finding import Severity

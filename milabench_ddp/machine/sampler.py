@@ -11,8 +11,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from ..errors import contained, reason_of
-from ..machine.backends.backend import DriverError, Reading, SampleSource
 from ..samples import CounterRates, DeviceProblem, HostSample
+from .backends.backend import DriverError, Reading, SampleSource
 
 # NVML's load is a mean over the last 1/6 to 1 s, by product: sampling faster mostly reads the same
 # values again, and each reading takes the driver's time. milabench takes 3 s, which leaves a

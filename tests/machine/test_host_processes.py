@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from milabench_ddp.machine.processes import OtherProcesses, other_process
+from milabench_ddp.machine.host import OtherProcesses, other_process
 
 
 @pytest.fixture

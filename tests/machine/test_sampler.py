@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from milabench_ddp.machine import sampler as module
 from milabench_ddp.machine.backends.backend import DriverError, Reading
-from milabench_ddp.monitor import sampler as module
-from milabench_ddp.monitor.sampler import Sampler, next_due
+from milabench_ddp.machine.sampler import Sampler, next_due
 from milabench_ddp.samples import DeviceSample
 from tests.support.wait import PATIENCE, wait_for
 

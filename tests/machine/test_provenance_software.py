@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from milabench_ddp.machine.software import asked_checkout, torch_build, versions
+from milabench_ddp.machine.provenance import asked_checkout, torch_build, versions
 
 VERSION_PY = """
 from typing import Optional

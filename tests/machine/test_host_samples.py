@@ -7,8 +7,8 @@ from typing import Any
 import psutil
 import pytest
 
-from milabench_ddp.monitor import sampler as module
-from milabench_ddp.monitor.sampler import HostReader
+from milabench_ddp.machine import sampler as module
+from milabench_ddp.machine.sampler import HostReader
 from milabench_ddp.samples import HostSample
 
 GIB, MB = 2**30, 10**6

@@ -1,7 +1,7 @@
 import pytest
 from msgspec.structs import replace
 
-from milabench_ddp.config.names import check_tags
+from milabench_ddp.config.select import check_tags
 from milabench_ddp.errors import ConfigError
 from milabench_ddp.plan.planner import plan_launches
 from tests.support.launches import SITE, benchmark, cluster, njobs

@@ -153,9 +153,9 @@ def oversubscribed(row: Row) -> Finds:
     found = {}
     for (_, node), told in ranks.items():
         cores = set[int]().union(*(_cores(each.get("cpus")) for each in told))
-        threads = [int(count) for count in known(each.get("threads") for each in told)]
-        is_known = len(threads) == len(told) and min(threads, default=0) >= 1
-        if cores and is_known and sum(threads) > len(cores):
+        counts = known(each.get("threads") for each in told)
+        threads = [int(count) for count in counts if count >= 1]
+        if len(threads) == len(told) and sum(threads) > len(cores) > 0:
             evidence = {"ranks": len(told), "threads": sum(threads), "cores": len(cores)}
             found[node, *evidence.values()] = Found(node, evidence)
     yield from found.values()

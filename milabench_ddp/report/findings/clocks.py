@@ -10,6 +10,7 @@ from .finder import Finds, Found, finding, grouped
 
 HOT = 5.0  # degrees below the heat at which a device slows down
 LEAST_SHARED = 0.01  # of the measured steps
+SLOWED_DOWN = "{who} in {share:.0%} of the measured steps[: {clock} MHz][, -{slower:.0%}]"
 SHOWN = 3  # processes that a sentence names
 
 
@@ -52,7 +53,7 @@ def hot(row: Row) -> Finds:
 
 @finding(
     "warning",
-    "{who} {in_steps}{effect}",
+    SLOWED_DOWN,
     "look at its cooling and its power supply",
     section="devices",
 )
@@ -63,7 +64,7 @@ def throttled(row: Row) -> Finds:
 
 @finding(
     "note",
-    "{who} {in_steps}{effect}",
+    SLOWED_DOWN,
     "compare it at the same power cap alone",
     section="devices",
 )
@@ -71,9 +72,7 @@ def power_capped(row: Row) -> Finds:
     return _slowed_down(row, POWER)
 
 
-@finding(
-    "note", "{who} {in_steps}{effect}", "`nvidia-smi -rgc` and `-rac` reset them", section="devices"
-)
+@finding("note", SLOWED_DOWN, "`nvidia-smi -rgc` and `-rac` reset them", section="devices")
 def set_clocks(row: Row) -> Finds:
     """Devices whose clocks were set, so that they were not higher."""
     return _slowed_down(row, SETTING)
@@ -90,15 +89,17 @@ def _slowed_down(row: Row, *causes: Cause) -> Finds:
         who = f"{most.label} was {cause.predicate}"
         if len(devices) > 1:
             who = f"{len(devices)} GPUs were {cause.predicate}, most {most.label}"
-        effect = ""
-        if not math.isnan(most.clock):
-            usual = f" instead of {most.usual:.0f}" if most.usual > most.clock else ""
-            slower = f", -{most.slower:.0%}" if most.slower > MATTERS else ""
-            effect = f": {most.clock:.0f}{usual} MHz{slower}"
         evidence = []
         for each in devices:
             device = {"device": each.label, "share": each.share, "sm_clock": each.clock}
             evidence.append(device | {"usual": each.usual, "slower": each.slower})
-        in_steps = f"in {most.share:.0%} of the measured steps"
-        words = {"who": who, "in_steps": in_steps, "effect": effect}
+        clock = f"{most.clock:.0f}"
+        if most.usual > most.clock:
+            clock += f" instead of {most.usual:.0f}"
+        words = {
+            "who": who,
+            "share": most.share,
+            "clock": "" if math.isnan(most.clock) else clock,
+            "slower": most.slower if most.slower > MATTERS and most.clock >= 0 else None,
+        }
         yield Found(shown_names([each.label for each in devices]), {"devices": evidence}, words)

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from operator import attrgetter
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from ...errors import shown_names
 from ...results.records import Payload, Record, is_finite, mapping_or_empty
@@ -38,30 +38,22 @@ class _Device(Struct):
     label: str
     product: str
     link: Payload  # the most that its driver tells of its PCIe link
-    samples: dict[str, list[DeviceSample]] = field(default_factory=lambda: defaultdict(list))
-
-    def errors(self, which: int) -> dict[str, list[int]]:
-        """A count of ECC in the order of time, by benchmark."""
-        found = {}
-        for name, samples in self.samples.items():
-            ordered = sorted(samples, key=lambda sample: sample.time or 0.0)
-            if counts := [sample.ecc[which] for sample in ordered if sample.ecc is not None]:
-                found[name] = counts
-        return found
-
-    def risen(self, which: int) -> dict[str, int]:
-        """By how much a count of ECC rose in each benchmark in which it did."""
-        rises = {name: counts[-1] - counts[0] for name, counts in self.errors(which).items()}
-        return {name: rise for name, rise in rises.items() if rise > 0}
+    samples: list[tuple[str, DeviceSample]] = []  # with the benchmark of each
 
     @property
     def uncorrected(self) -> list[int]:
-        return [count for counts in self.errors(UNCORRECTED).values() for count in counts]
+        return [each.ecc[UNCORRECTED] for _, each in self.samples if each.ecc is not None]
+
+    def risen(self, which: int) -> dict[str, int]:
+        """By how much a count of ECC rose in each benchmark in which it did."""
+        ordered = sorted(self.samples, key=lambda each: (each[0], each[1].time or 0.0))
+        counts = grouped((name, each.ecc[which]) for name, each in ordered if each.ecc is not None)
+        rises = {name: known[-1] - known[0] for name, known in counts.items()}
+        return {name: rise for name, rise in rises.items() if rise > 0}
 
     def has_remapped(self, which: int) -> bool:
         """Whether a count of its remapped rows was above 0."""
-        every = [each.remapped for samples in self.samples.values() for each in samples]
-        return any(counts[which] for counts in every if counts is not None)
+        return any(each.remapped[which] for _, each in self.samples if each.remapped is not None)
 
 
 @once
@@ -76,7 +68,7 @@ def _devices(measured: Measurements) -> list[_Device]:
                     label, product = _on_node(record, f"GPU {index}{uuid}"), gpu.get("product")
                     made = _Device(label, str(product or ""), mapping_or_empty(gpu.get("pcie")))
                     device = found.setdefault((number, record.node, index), made)
-                    device.samples[record.name] += samples
+                    device.samples += [(record.name, each) for each in samples]
     return list(found.values())
 
 
@@ -157,9 +149,8 @@ def narrow_link(measured: Measurements) -> Finds:
             if is_finite(value) and value <= MOST_LANES:
                 best[place] = max(best[place], int(value))
     for device in _devices(measured):
-        every = [each for samples in device.samples.values() for each in samples]
         # an idle device lowers its link; where the load is not known, it may be idle
-        used = [each.pcie_link for each in every if each.pcie_link and each.load]
+        used = [each.pcie_link for _, each in device.samples if each.pcie_link and each.load]
         best = possible[device.product]
         if used and all(best):
             link = [max(generation for generation, _ in used), max(width for _, width in used)]

@@ -44,11 +44,9 @@ def hazard(measured: Measurements) -> Finds:
 def _environment(run: Run, record: Record) -> Payload:
     if run.state is None:
         return {}
-    if record.node in run.state.nodes:
-        facts = run.state.nodes[record.node].facts.items()
-        of_node = {name[1:]: value for name, value in facts if name.startswith("$")}
-    else:
-        of_node = dict(mapping_or_empty(run.state.header.machine.get("environment")))
+    of_node = mapping_or_empty(run.state.header.machine.get("environment"))
+    if node := run.state.nodes.get(record.node):
+        of_node = {key[1:]: value for key, value in node.facts.items() if key.startswith("$")}
     given = mapping_or_empty((record.start or {}).get("env"))
     return {name: str(value) for name, value in {**of_node, **given}.items()}
 

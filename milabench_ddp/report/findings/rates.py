@@ -11,6 +11,7 @@ from .finder import Finds, Found, finding, grouped
 from .runs import APART
 
 APART_BY = 0.05  # launches of the same benchmark differ by 1 to 2 %
+SINGLE = f"the {APART_BY:.0%} that single launches may be"
 
 
 @finding("warning", "its rates have several units, so they have no mean: {units}", APART)
@@ -22,7 +23,8 @@ def several_units(row: Row) -> Finds:
 
 @finding(
     "warning",
-    "the pooled runs are {apart:.1%} apart, more than {allowed}: {shown}[ {unit}]",
+    "the pooled runs are {apart:.1%} apart, more than {allowed}: {slowest:.5g} ({slow_run}), "
+    "{fastest:.5g} ({fast_run})[ {unit}]",
     APART,
     section="rate",
 )
@@ -42,14 +44,13 @@ def different_speeds(row: Row) -> Finds:
             speeds.append((pooled_mean(launches), sure.sem if sure else 0.0, folder))
     if len(speeds) < 2:
         return
-    slow, fast = min(speeds), max(speeds)
-    apart = fast[0] - slow[0]
-    if apart <= max(APART_BY * fast[0], SURE * math.hypot(slow[1], fast[1])):
+    slow, slow_sem, slow_run = min(speeds)
+    fast, fast_sem, fast_run = max(speeds)
+    if fast - slow <= max(APART_BY * fast, SURE * math.hypot(slow_sem, fast_sem)):
         return
-    shown = ", ".join(f"{speed:.5g} ({folder})" for speed, _, folder in (slow, fast))
-    allowed = "chance" if slow[1] and fast[1] else f"the {APART_BY:.0%} that single launches may be"
-    evidence = {"slowest": slow[0], "fastest": fast[0], "apart": apart / fast[0]}
-    yield Found("", evidence, {"allowed": allowed, "shown": shown, "unit": row.unit})
+    allowed = "chance" if slow_sem and fast_sem else SINGLE
+    words = {"allowed": allowed, "slow_run": slow_run, "fast_run": fast_run, "unit": row.unit}
+    yield Found("", {"slowest": slow, "fastest": fast, "apart": (fast - slow) / fast}, words)
 
 
 @finding(

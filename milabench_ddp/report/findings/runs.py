@@ -58,7 +58,7 @@ def unknown_version(measured: Measurements) -> Finds:
             continue
         told = [record.meta["milabench"] for record in run.records if "milabench" in record.meta]
         tags = {mapping_or_empty(each).get("tag") for each in told}
-        if told and tags <= {None, "", "<tag>"}:
+        if tags and tags <= {None, "", "<tag>"}:
             yield Found(str(run.path))
 
 

@@ -27,10 +27,10 @@ SLOW_DEVICE = (
     "{place} is {slower:.1%} slower than {reference} ({rate:.5g} against {median:.5g}[ {unit}])"
 )
 SLOW_RANK = (
-    "{place} is {slower:.1%} slower than {reference} in its own work{when}[, with {share}] "
+    "{place} is {slower:.1%} slower than {reference} in its own work[ {when}][, with {share}] "
     "({local_ms:.5g} against {median:.5g} ms a step, mostly {part}): {waits} for it"
     "[, and for {others}][; if {which} as fast, steps would be {gain} faster]"
-    "[, and without any straggler {of_all}]{condition}"
+    "[, and without any straggler {of_all}][{condition}]"
 )
 SLOW_LINKS = (
     "{place}: all its {links} links {where} are slow: {gb_s:.4g} GB/s ({ways}), "
@@ -126,6 +126,7 @@ def _slow_ranks(row: Row, *, of_nodes: bool) -> Finds:
     if any(process.record.device is not None for process in row.processes):
         return
     groups = _slow_groups(row)
+    launches = launches_of(row) if groups else []
     always = [slow for _, slow, _ in groups if not slow[0].when]
     everyone = {each.rank.id for slow in always for each in slow}
     for node, slow, compared in groups:
@@ -144,19 +145,16 @@ def _slow_ranks(row: Row, *, of_nodes: bool) -> Finds:
         }
         words = {
             "reference": reference,
-            "when": first.when,
             "waits": "they wait" if is_median else f"{reference} waits",
-            "condition": "",
         }
         if node:
             words["share"] = f"{len(slow)} of its {_count_of(compared, node)} ranks"
         else:
             words["others"] = labels(ids[1:])
-        launches = launches_of(row)
         if first.when:  # what it costs depends on how the run goes on
             evidence["when"] = first.when[1:]
         elif launches:
-            gain = faster(launches, partial(LaunchTimes.steps, slow=ids))
+            gain = faster(launches, partial(LaunchTimes.steps, slow=set(ids)))
             evidence |= numbers_of(gain)
             words["which"] = "they were" if len(ids) > 1 else "it were"
             words |= {"gain": gain.text(".1%"), "condition": condition(launches)}

@@ -43,7 +43,7 @@ def clean(words: str) -> str:
 
 def text(words: str) -> str:
     """The words as what is inside an element."""
-    return escape(clean(words), quote=False)
+    return escape(clean(words))
 
 
 def element(name: str, *inside: str, **attributes: str | float) -> str:

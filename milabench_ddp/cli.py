@@ -83,6 +83,9 @@ COMMANDS = {
     ),
 }
 
+# Commands that stand beside another in its module: the module, and the function.
+_MAINS = {"cancel": ("watch", "cancel"), "install": ("prepare", "install")}
+
 
 def help_text() -> str:
     """What ``milabench --help`` prints, as argparse would lay it out."""
@@ -208,10 +211,11 @@ def _run(words: list[str], begin: "Callable[[], None] | None") -> int:
 
     _refuse_lost_folder()
     verb, options = parse(words)
-    command = import_module(f"{__package__}.commands.{verb}")
+    module, name = _MAINS.get(verb, (verb, "main"))
+    command = getattr(import_module(f"{__package__}.commands.{module}"), name)
     if begin is not None:
         begin()
-    return int(command.main(options))
+    return int(command(options))
 
 
 def _guarded(command: "Callable[[], int]") -> int:

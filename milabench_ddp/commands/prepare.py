@@ -1,13 +1,16 @@
-"""``milabench prepare``: make the data that the benchmarks read, once."""
+"""``milabench prepare`` and ``install``: make what benchmarks need, once: data, environments."""
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TextIO
 
 from ..config.schema import FakeImageNet, Suite
 from ..errors import ConfigError, PrepareError
-from ..options.suite import SuiteOptions
+from ..options.suite import InstallOptions, SuiteOptions
+from ..prepare.environment import find_uv, install_groups, make_environment
 from ..prepare.fake_imagenet import is_complete, make
 from ..shown_streams import behind
 from . import setup
@@ -34,6 +37,28 @@ def main(options: SuiteOptions) -> int:
             return 1
         print(f"{folder}: {total} images of {data.size} pixels in {data.classes} classes")
     return 0
+
+
+def install(options: InstallOptions) -> int:
+    """Make the missing environments under ``<base>/venv``; returns 1 if one fails, else 0."""
+    base = setup.base_folder(options)
+    suite = setup.load_local_suite(options)
+    groups = install_groups(suite.benchmarks)
+    if not groups:
+        print("nothing to install: all benchmarks that would run here use the current environment")
+    failed = False
+    for group in groups:
+        folder, begin = base / "venv" / group.name, time.monotonic()
+        on_command = partial(print, file=sys.stderr, flush=True)
+        try:
+            made = make_environment(group, base, on_command, uv=find_uv(), force=options.force)
+        except PrepareError as error:
+            print(f"milabench: {error}", file=sys.stderr)
+            failed = True
+            continue
+        how = f"made in {time.monotonic() - begin:.0f} s" if made else "exists already"
+        print(f"{folder}: {how}, for {', '.join(group.benchmarks)}")
+    return int(failed)
 
 
 def _data_sets(suite: Suite) -> list[FakeImageNet]:

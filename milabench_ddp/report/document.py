@@ -28,7 +28,7 @@ from .monitor_means import DeviceMeans, HostMeans, device_means, host_means
 from .process import ProcessResult
 from .rank_fields import IN_DOCUMENT as RANK
 from .run_info import RunInfo
-from .scores import BenchmarkScore
+from .score import BenchmarkScore
 from .sentences import commands_of, verdict
 from .statistics.values import NAN, deviation
 from .sweeps.cell import Cell

@@ -18,7 +18,7 @@ from .monitored import Monitored, MonitoredHost
 from .process import Processes, ProcessResult, by_launch, counted, ended_ok, is_bandwidth
 from .ranks.rank_summary import RankSummary
 from .run_info import UNKNOWN_OUTCOME, RunInfo
-from .scores import NO_SCORE, Score
+from .score import NO_SCORE, Score
 from .statistics.values import NAN, largest, median
 from .told import Told
 

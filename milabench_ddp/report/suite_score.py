@@ -25,7 +25,7 @@ from ..events import Outcome
 from .energy import energy_of_row
 from .model import Report, Row, Rows
 from .run_info import RunInfo
-from .scores import BenchmarkScore, Score
+from .score import BenchmarkScore, Score
 from .statistics.values import NAN
 
 SHOWN = 3  # names in a reason

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.codec import read_record, write_record
-from milabench_ddp.commands import cancel
+from milabench_ddp.commands import watch
 from milabench_ddp.dispatch.slurm import JobStatus
 from milabench_ddp.events import Outcome
 from milabench_ddp.options.reading import RunFolderOptions
@@ -87,10 +87,10 @@ def test_jobs_that_are_submitted_while_a_run_is_cancelled_are_cancelled_too(
             now.jobs.append(JobState("all", 1, ("a",), "8"))
         write_record(it.run_json, now)
 
-    monkeypatch.setattr(cancel, "scheduler_of", lambda _: Slurm())
-    monkeypatch.setattr(cancel, "settle", settle)
-    monkeypatch.setattr(cancel.time, "sleep", lambda _: None)
-    assert cancel.main(RunFolderOptions(run=str(run.path))) == 0
+    monkeypatch.setattr(watch, "scheduler_of", lambda _: Slurm())
+    monkeypatch.setattr(watch, "settle", settle)
+    monkeypatch.setattr(watch.time, "sleep", lambda _: None)
+    assert watch.cancel(RunFolderOptions(run=str(run.path))) == 0
     assert ended == ["7", "8"]
     assert capsys.readouterr().err == "cancelled: 7\ncancelled: 8, submitted meanwhile\n"
 

@@ -8,7 +8,7 @@ from milabench_ddp.report.faces import facts_of, report_text
 from milabench_ddp.report.finding import Finding, Severity
 from milabench_ddp.report.model import NAN, Failure, Report, Row
 from milabench_ddp.report.run_info import RunInfo
-from milabench_ddp.report.scores import Score
+from milabench_ddp.report.score import Score
 
 GOOD = Row("a", 0, 2, 1, 10.0, NAN, NAN, NAN, 10.0, 1.0)
 BAD = replace(GOOD, name="b", fail=1.0, perf=NAN)

@@ -12,7 +12,7 @@ from milabench_ddp.report.faces import report_text
 from milabench_ddp.report.finding import Finding, Severity
 from milabench_ddp.report.model import NAN, Failure, Report, Row
 from milabench_ddp.report.run_info import RunInfo
-from milabench_ddp.report.scores import Score
+from milabench_ddp.report.score import Score
 
 word = st.text(
     st.characters(categories=["L", "N"]) | st.sampled_from("/._-`±"), min_size=1, max_size=60

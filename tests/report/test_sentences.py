@@ -10,7 +10,7 @@ from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.finding import Finding, Severity
 from milabench_ddp.report.model import Failure, Report
-from milabench_ddp.report.scores import Score
+from milabench_ddp.report.score import Score
 from milabench_ddp.report.sentences import (
     alike,
     failure_sentence,

@@ -11,7 +11,7 @@ from milabench_ddp.config.schema import SkipKind, SkippedBenchmark
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.model import NAN, Report, Row, Summary
 from milabench_ddp.report.run_info import RunInfo
-from milabench_ddp.report.scores import Score
+from milabench_ddp.report.score import Score
 from milabench_ddp.report.suite_score import suite_score
 from tests.support.devices_that_end import OK, devices
 from tests.support.result_files import (

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.report.scores import NO_SCORE, BenchmarkScore, Score
+from milabench_ddp.report.score import NO_SCORE, BenchmarkScore, Score
 
 BENCHMARKS = tuple(BenchmarkScore(name, "x/s", 1.0, 2.0, math.nan, math.nan) for name in "ab")
 

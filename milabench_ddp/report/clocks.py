@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ..results.records import mapping_or_empty
 from .monitored import Monitored, Stretch
-from .statistics.values import NAN, mean
+from .statistics.values import NAN, known, mean
 
 LEAST = 0.01  # of the measured steps: a sample of a hundred
 MATTERS = 0.005  # the smallest loss of speed that is told
@@ -54,10 +54,7 @@ class Slowdown(Struct, frozen=True):
 
 def sm_clock(devices: Iterable[Monitored]) -> float:
     """The mean SM clock of devices in the measured steps, in MHz; NaN if it is not known."""
-    means = []
-    for device in devices:
-        means.append(mean(sample.sm_clock for sample in device.measured))
-    return mean(means)
+    return mean(mean(sample.sm_clock for sample in device.measured) for device in devices)
 
 
 def slowdowns(monitored: Iterable[Monitored]) -> list[Slowdown]:
@@ -67,19 +64,21 @@ def slowdowns(monitored: Iterable[Monitored]) -> list[Slowdown]:
         launches[device.label].append(device)
     parts = {label: _by_cause(devices) for label, devices in launches.items()}
     free = {label: _clock(parts[label][None]) for label in launches}
-    of_any = mean(free.values())
     found = []
-    for cause in CAUSES:
-        of_cause = []
-        for label, devices in launches.items():
+    for label, devices in launches.items():
+        highest = mapping_or_empty(devices[0].accelerator.get("clocks_max")).get("sm")
+        usual = next(iter(known([free[label], mean(free.values()), highest])), NAN)
+        for cause in CAUSES:
             held = parts[label][cause]
             share = math.fsum(stretch.steps for stretch in held) / len(devices)
             if share >= LEAST:
-                usual = _first(free[label], of_any, _highest(devices[0]))
-                slower = _slower(held, parts[label][None], _worth(devices))
-                of_cause.append(Slowdown(label, cause, share, _clock(held), usual, slower))
-        found += sorted(of_cause, key=lambda each: (-round(each.share, 2), each.clock, each.label))
-    return found
+                slower = _slower(held, parts[label][None], devices)
+                found.append(Slowdown(label, cause, share, _clock(held), usual, slower))
+
+    def order(each: Slowdown) -> tuple[int, float, float, str]:
+        return CAUSES.index(each.cause), -round(each.share, 2), each.clock, each.label
+
+    return sorted(found, key=order)
 
 
 def held_down(devices: Iterable[Monitored]) -> str:
@@ -123,21 +122,17 @@ def _clock(stretches: Sequence[Stretch]) -> float:
     return mean(stretch.sample.sm_clock for stretch in stretches)
 
 
-def _highest(device: Monitored) -> float:
-    return mean([mapping_or_empty(device.accelerator.get("clocks_max")).get("sm")])
-
-
-def _slower(held: Sequence[Stretch], rest: Sequence[Stretch], worth: float) -> float:
-    """By which part the job was slower in some stretches than in the others.
-
-    Args:
-        held: these stretches.
-        rest: the others.
-        worth: how many independent observations a stretch is worth, at most 1.
+def _slower(
+    held: Sequence[Stretch], rest: Sequence[Stretch], devices: Sequence[Monitored]
+) -> float:
+    """By which part the job was slower in some stretches of devices than in the others.
 
     Returns:
         the part; NaN if it is not known, or within two standard errors of the difference of means.
     """
+    observations = sum(len(device.window.ends) - 1 for device in devices if device.window)
+    samples = sum(len(device.stretches) for device in devices)
+    worth = min(observations / samples, 1.0)  # independent observations of a stretch
     speeds, squares, error = [], [], 0.0
     for stretches in (held, rest):
         lasted = [stretch for stretch in stretches if stretch.seconds > 0]
@@ -153,17 +148,3 @@ def _slower(held: Sequence[Stretch], rest: Sequence[Stretch], worth: float) -> f
         return NAN
     error *= math.fsum(squares) / (len(squares) - 2)
     return 1 - slow / usual if abs(usual - slow) > 2 * math.sqrt(error) else NAN
-
-
-def _worth(devices: Iterable[Monitored]) -> float:
-    """How many observations there are for a stretch, but at most 1."""
-    observations = stretches = 0
-    for device in devices:
-        if device.window is not None:
-            observations += len(device.window.ends) - 1
-            stretches += len(device.stretches)
-    return min(observations / stretches, 1.0) if stretches else NAN
-
-
-def _first(*values: float) -> float:
-    return next((value for value in values if not math.isnan(value)), NAN)

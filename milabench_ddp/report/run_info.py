@@ -61,10 +61,15 @@ def run_info(run: Run) -> RunInfo:
     meta: Payload = next((record.meta for record in run.records if record.meta), {})
     accelerators = mapping_or_empty(meta.get("accelerators"))
     started, ended = _span(run)
-    arch = str(accelerators.get("arch") or _configured_arch(run))
+    configured = (record.config.get("arch") for record in run.records)
+    arch = str(accelerators.get("arch") or next(filter(None, configured), ""))
     devices = devices_of(meta)
     if not devices and arch == "cpu":
         devices = "no GPU"
+    versions = []
+    for name, place, key in (("torch", "pytorch", "torch"), ("milabench", "milabench", "tag")):
+        if version := mapping_or_empty(meta.get(place)).get(key):
+            versions.append(f"{name} {version}")
     info = RunInfo(
         name=run.name,
         path=run.path,
@@ -75,56 +80,33 @@ def run_info(run: Run) -> RunInfo:
         cpu=cpu_of(meta),
         devices=devices,
         arch=arch,
-        version=_version(meta),
-        command=tuple(run.state.header.command) if run.state else (),
+        version=", ".join(versions),
         facts=facts_of(run),
         waiting=run.in_status(Status.WAITING),
         running=run.in_status(Status.RUNNING),
         verdicts=run.verdicts,
         skipped=tuple(run.skipped),
-        scripts=_scripts(run),
-        traces=_traces(run),
     )
     if run.state is None:
         return info
-    header = run.state.header
-    return replace(info, outcome=header.outcome, preset=header.preset, seed=header.seed)
-
-
-def _scripts(run: Run) -> dict[str, Path]:
-    names = run.state.benchmarks if run.state else ()
-    scripts = {name: RunDir(run.path).script(name) for name in names}
-    return {name: path for name, path in scripts.items() if path.is_file()}
-
-
-def _traces(run: Run) -> dict[str, tuple[Path, ...]]:
-    inner = RunDir(RunDir(run.path).traces)
-    names = run.state.benchmarks if run.state else ()
-    return {name: tuple(files) for name in names if (files := inner.traces_of(name))}
-
-
-def _configured_arch(run: Run) -> object:
-    for record in run.records:
-        if arch := record.config.get("arch"):
-            return arch
-    return ""
-
-
-def _version(meta: Payload) -> str:
-    versions = []
-    for name, place, key in (("torch", "pytorch", "torch"), ("milabench", "milabench", "tag")):
-        if version := mapping_or_empty(meta.get(place)).get(key):
-            versions.append(f"{name} {version}")
-    return ", ".join(versions)
+    header, folder = run.state.header, RunDir(run.path)
+    scripts = {name: folder.script(name) for name in run.state.benchmarks}
+    traces = {name: tuple(RunDir(folder.traces).traces_of(name)) for name in run.state.benchmarks}
+    return replace(
+        info,
+        outcome=header.outcome,
+        preset=header.preset,
+        seed=header.seed,
+        command=tuple(header.command),
+        scripts={name: path for name, path in scripts.items() if path.is_file()},
+        traces={name: files for name, files in traces.items() if files},
+    )
 
 
 def _span(run: Run) -> tuple[float | None, float | None]:
     """When the run began and ended, in seconds since the epoch."""
-    starts: list[object] = []
-    ends: list[object] = []
-    if run.state is not None:
-        starts.append(run.state.header.created)
-        ends.append(run.state.header.ended)
+    starts: list[object] = [run.state and run.state.header.created]
+    ends: list[object] = [run.state and run.state.header.ended]
     for record in run.records:
         starts.append((record.start or {}).get("time"))
         ends.append((record.end or {}).get("time"))

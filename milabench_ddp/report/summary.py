@@ -13,6 +13,7 @@ import math
 from array import array
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from ..results.records import TABLES, Payload, Record, recorded_weight, unit_of
@@ -23,8 +24,8 @@ from .monitored import monitored, monitored_hosts, samples_in_use
 from .process import Processes, counted, per_launch, series_by_launch, units_of, until
 from .ranks.rank_summary import summarize_ranks
 from .score import machine_rate
-from .statistics.interval import Launches, interval, pooled_mean
-from .statistics.values import NAN, deviation, known, largest, ratio
+from .statistics.interval import interval, pooled_mean
+from .statistics.values import NAN, deviation, largest, ratio
 from .told import Told, told_numbers
 
 
@@ -47,7 +48,9 @@ def summary_row(
     measured = counted(processes)
     # rates in several units have no mean: a finding says so
     series = series_by_launch(measured) if len(units_of(measured)) < 2 else []
-    rates = _rates(series)
+    rates = array("d")
+    for each in chain.from_iterable(series):
+        rates.extend(each.rates)
     perf = pooled_mean(series)
     asked = until(processes)
     sure = interval(series, asked)
@@ -58,7 +61,8 @@ def summary_row(
         name=records[-1].name,
         fail=fail,
         n=len(processes),
-        ngpu=max(map(_ngpu, records)),
+        # a process alone on its device tells nothing of the others of its launch
+        ngpu=max(1 if each.device is not None else compat.ngpu(each.config) for each in records),
         perf=perf,
         sem=ratio(sure.sem, perf) if sure else NAN,
         std=ratio(deviation(rates), perf),
@@ -115,32 +119,16 @@ def milabench_row(records: Sequence[Record], weight: float | None) -> Row:
     )
 
 
-def _rates(launches: Launches) -> "array[float]":
-    rates = array("d")
-    for launch in launches:
-        for series in launch:
-            rates.extend(series.rates)
-    return rates
-
-
-def _ngpu(record: Record) -> int:
-    """The number of devices: 1 for a process alone on its device, else all of the launch."""
-    return 1 if record.device is not None else compat.ngpu(record.config)
-
-
 def _peak_memory(records: Sequence[Record]) -> tuple[float, str]:
     """The most memory in use on a device in MiB, and the source: ``device`` or ``program``.
 
     It is the largest sample, which milabench drops as if it were an error of measurement.
     """
-    used: list[float] = []
-    reserved: list[float] = []
-    for record in records:
-        used += known(sample.used for _, sample in samples_in_use(record))
-        reserved += [rank.reserved for rank in record.ranks.values()]
-    if used:
-        return max(used), "device"
-    return largest(reserved), "program"
+    samples = chain.from_iterable(map(samples_in_use, records))
+    used = largest(sample.used for _, sample in samples)
+    if not math.isnan(used):
+        return used, "device"
+    return largest(rank.reserved for record in records for rank in record.ranks.values()), "program"
 
 
 def _facts(processes: Processes, told: Mapping[str, Told]) -> dict[str, Payload]:
@@ -154,11 +142,7 @@ def _facts(processes: Processes, told: Mapping[str, Told]) -> dict[str, Payload]
 
 
 def _tables(records: Sequence[Record]) -> dict[str, tuple[Payload, ...]]:
-    tables: dict[str, tuple[Payload, ...]] = {}
+    tables = {}
     for key in TABLES:
-        rows: list[Payload] = []
-        for record in records:
-            rows += record.tables.get(key, ())
-        if rows:
-            tables[key] = tuple(rows)
-    return tables
+        tables[key] = tuple(chain.from_iterable(each.tables.get(key, ()) for each in records))
+    return {key: rows for key, rows in tables.items() if rows}

@@ -22,11 +22,13 @@ false at most, and where nothing changed, 5 % of the suites have one. The same h
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from enum import StrEnum
 
 from msgspec import Struct
 
+from ...numerics import np
 from ..statistics.student import assured, quantile, tail
 from .ratios import Ratio
 
@@ -94,14 +96,12 @@ def adjusted(p_values: Sequence[float]) -> list[float]:
 
     By Benjamini and Hochberg: the least of ``p * n / rank`` over all that are no smaller.
     """
-    order = sorted(range(len(p_values)), key=lambda index: p_values[index], reverse=True)
-    found = [1.0] * len(p_values)
-    least = 1.0
-    for place, index in enumerate(order):
-        rank = len(p_values) - place
-        least = min(least, p_values[index] * len(p_values) / rank)
-        found[index] = least
-    return found
+    count = len(p_values)
+    largest_first = np.argsort(p_values, kind="stable")[::-1]
+    scaled = np.array(p_values)[largest_first] * count / np.arange(count, 0, -1)
+    found = np.ones(count)
+    found[largest_first] = np.minimum(np.minimum.accumulate(scaled), 1.0)
+    return found.tolist()
 
 
 def _changed(ratio: Ratio, change: float) -> float:
@@ -128,13 +128,10 @@ def _resolved(ratio: Ratio, level: float, before: int, after: int) -> float:
 
 def _needed(ratio: Ratio, level: float, margin: float) -> int | None:
     """The launches on each side that show a change of ``margin``; None: more than anybody runs."""
-    low, high = 1, MOST_LAUNCHES
-    if _resolved(ratio, level, high, high) > margin:
-        return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _resolved(ratio, level, middle, middle) > margin:
-            low = middle
-        else:
-            high = middle
-    return high
+    counts = range(2, MOST_LAUNCHES + 1)
+
+    def is_enough(count: int) -> bool:
+        return _resolved(ratio, level, count, count) <= margin
+
+    place = bisect_left(counts, True, key=is_enough)
+    return counts[place] if place < len(counts) else None

@@ -18,12 +18,12 @@ happens.
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 
 from msgspec import Struct
 
 from ...numerics import np
 from .batch_means import mean_error, t_quantile
+from .values import total
 
 SHORTEST = 5.0  # seconds: below, two ticks of the counter are 4 % and more
 TICK = 0.1  # seconds between two changes of the counter
@@ -69,34 +69,22 @@ def by_counter(
     inside = _inside(readings, begin, end)
     if len(inside) < FEWEST:
         return None
-    (first, start), (last, stop) = inside[0], inside[-1]
-    seen = last - first
-    powers = []
-    for (before, less), (after, more) in pairwise(inside):
-        if more < less:  # the driver was loaded anew
-            return None
-        powers.append((more - less) / (after - before))
-    if stop <= start or seen < LEAST_SEEN * (end - begin):
+    times, joules = np.array(inside).T
+    steps, gains = np.diff(times), np.diff(joules)
+    seen, gained = float(times[-1] - times[0]), float(joules[-1] - joules[0])
+    if gained <= 0 or seen < LEAST_SEEN * (end - begin):
         return None
-    watts = (stop - start) / seen
+    if (gains < 0).any():  # the driver was loaded anew
+        return None
+    watts = gained / seen
     ticks = WITHIN * TICK * watts / seen
-    return MeanPower(watts, math.hypot(ticks, _unseen(powers, watts, seen, end - begin)))
-
-
-def _unseen(powers: Sequence[float], watts: float, seen: float, whole: float) -> float:
-    """The error by what was drawn in the rest of the window, as half of an interval of 95 %.
-
-    Args:
-        powers: the mean power between readings.
-        watts: their mean, over time.
-        seen: seconds between the first and the last reading.
-        whole: seconds of the window.
-    """
-    count = len(powers)
-    # ticks alone make them differ; that is counted already, but no less than this
-    spread = math.sqrt(math.fsum((power - watts) ** 2 for power in powers) / (count - 1))
-    step = seen / count
-    return t_quantile(count - 1) * spread * math.sqrt(step * (whole - seen)) / whole
+    # Ticks alone make the powers between readings differ; that is counted already, but no less than
+    # this, for what was drawn in the rest of the window.
+    freedom = len(steps) - 1
+    spread = math.sqrt(total((gains / steps - watts) ** 2) / freedom)
+    rest = end - begin - seen
+    unseen = t_quantile(freedom) * spread * math.sqrt(seen / len(steps) * rest) / (end - begin)
+    return MeanPower(watts, math.hypot(ticks, unseen))
 
 
 def by_power(readings: Sequence[tuple[float, float]], begin: float, end: float) -> MeanPower | None:

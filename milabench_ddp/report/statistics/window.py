@@ -51,10 +51,12 @@ def window_of(observations: Weighed, start: int) -> Window | None:
         start: how many come before the steady state.
     """
     lines, seconds = observations.lines, observations.seconds
+    if not len(lines):
+        return None
     ends, begin = _ends(lines)
     if start == 0 and (begin is None or _is_late(seconds, ends, begin)):
         start = 1  # the end of the first is the begin of the second
-    if len(ends) <= start or not (np.diff(ends) >= 0).all():
+    if len(ends) <= start or not (np.diff(ends) >= 0).all():  # false for NaN
         return None
     first = ends[start - 1] if start or begin is None else begin
     done = np.concatenate([[0.0], np.cumsum(lines.rate[start:] * seconds[start:])])
@@ -77,15 +79,11 @@ def _ends(lines: RateColumns) -> tuple[Floats, float | None]:
     A line may be written long after the end of its observation. If lines tell the time since the
     loop began, the one that was written soonest tells when that was.
     """
-    if not _is_told(lines.time):
-        return (lines.arrived if _is_told(lines.arrived) else np.empty(0)), None
-    if not _is_told(lines.elapsed):
+    if np.isnan(lines.time).any():
+        return lines.arrived, None
+    if np.isnan(lines.elapsed).any():
         return lines.time, None
     if by_elapsed(lines) is not None:  # milabench's are the duration of each
         return lines.time, float(lines.time[0] - lines.elapsed[0])
     began = float((lines.time - lines.elapsed).min())
     return began + lines.elapsed, began
-
-
-def _is_told(values: Floats) -> bool:
-    return len(values) > 0 and not np.isnan(values).any()

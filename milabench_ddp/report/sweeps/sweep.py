@@ -11,7 +11,7 @@ column for each number of nodes.
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
@@ -68,31 +68,28 @@ def sweep_of(
         layout = ddp_experiments.layout(table, metric_name)
     else:
         layout = by_settings(table, metric_name, rows, columns)
-    taken: dict[Place, str] = {}
-    order_of_columns: dict[str, int] = {}
-    blocks: dict[str, dict[Label, dict[str, Cell]]] = {}
+    rows_at: dict[Place, Row] = {}
     for row in sorted(filter(layout.keeps, table), key=layout.order):
         place = title, label, column = layout.place(row)
-        if place in taken:
+        if place in rows_at:
             names = title, layout.between.join(label), column
             where = " x ".join(filter(None, names))
             raise SelectionError(
-                f"{row.name} and {taken[place]} share the cell {where}: "
+                f"{row.name} and {rows_at[place].name} share the cell {where}: "
                 f"add a setting in which they differ to --rows or --cols"
             )
-        taken[place] = row.name
-        order_of_columns.setdefault(column, layout.order(row)[-1])
-        cells = blocks.setdefault(title, {}).setdefault(label, {})
-        cells[column] = found[row.name]
-    shown = set(taken.values())
-    skipped: list[SkippedBenchmark] = []
-    for run in report.runs:
-        skipped += [each for each in run.skipped if each.name not in shown]
+        rows_at[place] = row
+    by_column = sorted(rows_at, key=lambda place: layout.order(rows_at[place])[-1])
+    blocks: dict[str, dict[Label, dict[str, Cell]]] = {}
+    for (title, label, column), row in rows_at.items():
+        blocks.setdefault(title, {}).setdefault(label, {})[column] = found[row.name]
+    shown = {row.name for row in rows_at.values()}
+    skipped = [each for run in report.runs for each in run.skipped if each.name not in shown]
     return Sweep(
         metric_name,
         metric.meaning,
         layout,
-        tuple(sorted(order_of_columns, key=order_of_columns.__getitem__)),
+        tuple(dict.fromkeys(column for _, _, column in by_column)),
         blocks,
         tuple(skipped),
     )
@@ -170,26 +167,26 @@ def sweep_table(sweep: Sweep) -> Table:
     If values have spreads or deviations, each column is followed by columns with these.
     """
     layout = sweep.layout
-    lines: list[tuple[Label, list[Cell]]] = []
-    beside: dict[str, Callable[[Cell], float]] = {}
+    lines = []
+    beside: dict[str, None] = {}
     for title in sweep.blocks:
         for label, cells in sweep.lines(title):
             lines.append(((title, *label), cells))
             if any(cell.spread > 0 for cell in cells):
-                beside["spread"] = lambda cell: cell.spread
+                beside["spread"] = None
             if any(cell.stdev >= 0 for cell in cells):
-                beside["stdev"] = lambda cell: cell.stdev
+                beside["stdev"] = None
     names = [layout.titles, *layout.corner]
     for column in sweep.columns:
         names += [column, *(f"{column}_{name}" for name in beside)]
     first = 0 if layout.titles else 1  # a table of one block has no column of titles
-    rows: list[tuple[object, ...]] = []
+    rows = []
     for label, cells in lines:
         row: list[object] = list(label)
         for cell in cells:
             row.append(cell.value if math.isfinite(cell.value) else cell.text)
-            for of_cell in beside.values():
-                value = of_cell(cell)
+            for name in beside:
+                value = getattr(cell, name)
                 row.append(value if math.isfinite(value) else None)
         rows.append(tuple(row[first:]))
     return Table(tuple(map(Column, names[first:])), tuple(rows))

@@ -31,9 +31,9 @@ from .run_info import RunInfo
 from .score import BenchmarkScore
 from .sentences import commands_of, verdict
 from .statistics.values import NAN, deviation
-from .sweeps.cell import Cell
 from .sweeps.efficiency import efficiencies
 from .sweeps.metrics import EFFICIENCY
+from .sweeps.settings import Cell
 from .sweeps.sweep import Sweep, is_usable, sweeps_of
 from .tables.ledger_table import ledger_by_rank, mean_items, ranks_of
 

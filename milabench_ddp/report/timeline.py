@@ -26,7 +26,7 @@ from .order import is_selected
 from .process import ProcessResult
 from .ranks.rank_launch import EXPOSED
 from .replaceable import check_replaceable
-from .statistics.alignment import align
+from .statistics.window import align
 
 Event = Mapping[str, Any]  # of the format
 

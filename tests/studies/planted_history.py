@@ -20,8 +20,7 @@ import numpy as np
 from milabench_ddp.report.history.change_points import changes_of
 from milabench_ddp.report.history.history import ALPHA, BACK, THRESHOLD, changes_in
 from milabench_ddp.report.history.noise import FEWEST, family_of
-from milabench_ddp.report.history.peers import against_peers
-from milabench_ddp.report.history.tracks import Track
+from milabench_ddp.report.history.tracks import Track, against_peers
 
 RUNS, GPUS, SLOW_FROM, SLOWER = 40, 64, 30, 0.04
 Floats = np.ndarray

@@ -27,8 +27,7 @@ from msgspec import Struct
 
 from ...numerics import Floats, Marks, np
 from ..statistics.student import quantile, tail
-from .noise import FEWEST, Family, without_lone_runs
-from .splits import energies, places, without_line, without_step
+from .noise import FEWEST, Family, energies, places, without_line, without_lone_runs, without_step
 
 FOR_ALL = 0.8  # the part of the level at which all runs after a change tell it
 

@@ -14,8 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ...numerics import Counts, Floats, np
-from ..statistics.pauses import Pauses, excess_of, pauses_of
-from ..statistics.recurrence import Recurrence, recurrences
+from ..statistics.periodicity import Pauses, Recurrence, excess_of, pauses_of, recurrences
 from .rank_launch import EXPOSED, RankLaunch
 from .rank_summary import RankId
 

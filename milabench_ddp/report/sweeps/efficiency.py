@@ -22,7 +22,7 @@ from operator import attrgetter
 
 from ..model import NODES, Row, Rows
 from ..pooling import PROGRAM
-from .cell import Cell
+from .settings import Cell
 
 WEAK = "weak"
 ALONE = "measured on no other number of nodes"

@@ -20,8 +20,8 @@ from ..model import Row, Rows
 from ..statistics.values import NAN
 from ..tables import REPORT_TABLES, TABLES
 from ..told import Told
-from .cell import Cell
 from .efficiency import efficiencies, ideals
+from .settings import Cell
 
 EFFICIENCY = "efficiency"
 OVER_LAUNCHES = "half of its 95 % interval over launches (a single launch has none)"

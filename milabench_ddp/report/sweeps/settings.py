@@ -1,4 +1,4 @@
-"""The settings that distinguish the combinations of a sweep, and their places in a table."""
+"""The settings that distinguish the combinations of a sweep, their places in a table, its cells."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -7,8 +7,11 @@ from msgspec import Struct
 from ...errors import SelectionError, one_of
 from ...results.records import mapping_or_empty
 from ..model import NODES, Row, Rows
+from ..statistics.values import NAN
 
 NOTHING = "-"
+
+
 Label = tuple[str, ...]
 Place = tuple[str, Label, str]  # block, row, column
 
@@ -95,3 +98,14 @@ def check(table: Rows, names: Iterable[str]) -> None:
         if all(setting_of(row, name) == NOTHING for row in table):
             known = sorted({*axes(table), "name", NODES})
             raise SelectionError(f"no benchmark has the setting {name}: {one_of(name, known)}")
+
+
+class Cell(Struct, frozen=True):
+    """A number, and its text; without one it is NaN, and the text may be the benchmark's state."""
+
+    value: float = NAN
+    spread: float = NAN  # around the value, in its unit
+    note: str = ""  # shown below the table
+    text: str = NOTHING
+    stdev: float = NAN  # of the steps behind the value; only CSV shows it
+    benchmark: str = ""  # whose number it is; empty where there is none

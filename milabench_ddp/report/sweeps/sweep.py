@@ -24,9 +24,8 @@ from ..clocks import taken_while
 from ..failures import CellState, cell_state
 from ..model import Report, Row, Rows
 from . import ddp_experiments
-from .cell import Cell
 from .metrics import Metric, metric_of
-from .settings import Label, Layout, Place, by_settings, differing
+from .settings import Cell, Label, Layout, Place, by_settings, differing
 
 Block = Mapping[Label, Mapping[str, Cell]]  # by row, by column
 

@@ -5,7 +5,7 @@ import statistics
 import numpy as np
 import pytest
 
-from milabench_ddp.report.history.peers import against_peers
+from milabench_ddp.report.history.tracks import against_peers
 from tests.support.made_up_history import slowed, waving
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from milabench_ddp.report.history.splits import energies, without_line, without_step
+from milabench_ddp.report.history.noise import energies, without_line, without_step
 
 
 def by_definition(values: np.ndarray, split: int) -> float:

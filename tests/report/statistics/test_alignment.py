@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from milabench_ddp.report.statistics.alignment import align
+from milabench_ddp.report.statistics.window import align
 
 STEPS, STEP_MS = 600, 20.0
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from milabench_ddp.report.statistics.pauses import excess_of, pauses_of
+from milabench_ddp.report.statistics.periodicity import excess_of, pauses_of
 
 
 def noisy(count: int, seed: int = 1) -> np.ndarray:

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from milabench_ddp.report.statistics.pauses import Pauses
-from milabench_ddp.report.statistics.recurrence import log_probability, recurrences
+from milabench_ddp.report.statistics.periodicity import Pauses, log_probability, recurrences
 
 
 def pauses(at: "list[int] | np.ndarray", length: int) -> Pauses:

@@ -6,8 +6,8 @@ import pytest
 from milabench_ddp.errors import SelectionError
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.model import NAN, Row, Summary
-from milabench_ddp.report.sweeps.cell import Cell
 from milabench_ddp.report.sweeps.metrics import METRICS, Metric, metric_of
+from milabench_ddp.report.sweeps.settings import Cell
 from milabench_ddp.report.told import Told
 from tests.support.result_files import config, end, job, rates, start, steps, told, write
 

@@ -6,8 +6,7 @@ from msgspec.structs import replace
 from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.errors import SelectionError
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.sweeps.cell import Cell
-from milabench_ddp.report.sweeps.settings import by_settings
+from milabench_ddp.report.sweeps.settings import Cell, by_settings
 from milabench_ddp.report.sweeps.sweep import Sweep, sweep_of
 from tests.golden import check_golden
 from tests.support.formats import sweep_csv, sweep_text

@@ -1,7 +1,12 @@
-"""Pauses that recur: many of them have another one at the same distance behind them.
+"""Pauses in a series of step times, and those that recur.
 
-They must be more than would have one by chance. Of N pauses each would, with the probability p, and
-a share of r > p of them does with a probability of at most
+A pause is longer than the level around it by more than chance makes a step (``is_far``), and than
+its neighbours on both sides: load that stays for longer is no pause. Several such steps in a row
+are one pause.
+
+Pauses recur if many of them have another one at the same distance behind them: more than would have
+one by chance. Of N pauses each would, with the probability p, and a share of r > p of them does
+with a probability of at most
 
     exp(-N D),   D = r ln(r / p) + (1 - r) ln((1 - r) / (1 - p))
 
@@ -21,8 +26,10 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from ...numerics import Counts, Floats, Marks, np
-from .pauses import Pauses
+from .values import is_far
 
+BLOCK, FEWEST_BLOCKS = 64, 3  # steps that share a level, and blocks of a short series
+BESIDE = 4  # neighbours on each side
 ALPHA = 0.005  # the probability of a recurrence where there is none
 MEMBER = 0.01  # the same of one more series that shares a recurrence which is there
 WIDTHS = (0, 1, 2, 4)  # by how much distances may differ,
@@ -32,6 +39,45 @@ COVERS = 0.6  # the least share of a series in which pauses recur
 FEWEST = 3  # distances
 PARTS, AS_SURE = 5, 0.5  # a fifth of a distance, whose probability is this power of the other's
 KINDS = 3  # different recurrences that are looked for
+
+
+class Pauses(Struct, frozen=True):
+    """The pauses of a series: the place of each in it, in ascending order."""
+
+    at: Counts
+    length: int  # places of the series
+
+    @property
+    def density(self) -> float:
+        return len(self.at) / self.length
+
+
+def pauses_of(times: Floats) -> Pauses:
+    """The pauses of a series of at least one step, in the order of time."""
+    excess, level = excess_of(times), float(np.median(times))
+    steps = np.flatnonzero(is_far(excess, level) & (excess > 0))
+    if len(steps):
+        beside = np.array([k for k in range(-BESIDE, BESIDE + 1) if k])
+        near = np.abs(steps[:, None] + beside)  # at the ends, those on the other side
+        near = np.where(near < len(times), near, 2 * (len(times) - 1) - near)
+        excess[steps] -= np.maximum(np.median(excess[near], axis=1), 0.0)
+        steps = np.flatnonzero(is_far(excess, level) & (excess > 0))
+    return Pauses(steps[np.diff(steps, prepend=-2) > 1], len(times))
+
+
+def excess_of(times: Floats) -> Floats:
+    """By how much each step is longer than the level around it.
+
+    The level goes in lines between the medians of blocks of steps.
+    """
+    count = len(times)
+    blocks = max(count // BLOCK, min(FEWEST_BLOCKS, count // 16), 1)
+    size = count // blocks
+    size -= size % 2 if size > 1 else 0  # of two levels in turn, the median is in the middle
+    blocks = count // size
+    medians = np.median(times[: blocks * size].reshape(blocks, size), axis=1)
+    centres = size * np.arange(blocks) + (size - 1) / 2
+    return times - np.interp(np.arange(count), centres, medians)
 
 
 class Recurrence(Struct, frozen=True):

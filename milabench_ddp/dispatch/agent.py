@@ -108,24 +108,21 @@ class Agent:
         self._connection.send(hello)
         threading.Thread(target=self._listen, daemon=True).start()
         with heartbeats(self._beat, self._timeouts.heartbeat):
-            self._obey()
-
-    def _obey(self) -> None:
-        while (order := self._orders.get()) is not None:
-            match order:
-                case Finish():
-                    self._tell_signals()
-                    return
-                case Ping(id):
-                    self._connection.send(Pong(id, time.time()))
-                case FindPorts(launch, count):
-                    self._connection.send(found_ports(launch, count))
-                case StartLaunch():
-                    self._run(order)
-                    if self._stops:
+            while (order := self._orders.get()) is not None:
+                match order:
+                    case Finish():
+                        self._tell_signals()
                         return
-        if self._lost is not None:
-            raise self._lost
+                    case Ping(id):
+                        self._connection.send(Pong(id, time.time()))
+                    case FindPorts(launch, count):
+                        self._connection.send(found_ports(launch, count))
+                    case StartLaunch():
+                        self._run(order)
+                        if self._stops:
+                            return
+            if self._lost is not None:
+                raise self._lost
 
     def _run(self, order: StartLaunch) -> None:
         requests = StopRequests()

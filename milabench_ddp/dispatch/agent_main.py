@@ -61,32 +61,18 @@ def main(words: str) -> int:
     prepare_streams()
     restore_environment()
     options = decode(words, AgentOptions)
-    connection = _stdio()
+    connection: CoordinatorConnection = Connection(os.dup(0), os.dup(1), ToAgent)
+    os.dup2(2, 1)  # what is printed is no message
     with shown_output():
-        return _answer(options, connection)
-
-
-def _answer(options: AgentOptions, connection: CoordinatorConnection) -> int:
-    try:
-        _serve(options, connection)
-    except MilabenchError as error:
-        _complain(options.rank, error)
-        connection.send(Problem(str(error)))
-        return 2
-    except CoordinatorLostError as error:
-        _complain(options.rank, error)
-        return 1
+        try:
+            _serve(options, connection)
+        except (MilabenchError, CoordinatorLostError) as error:
+            print(f"node {options.rank}: {error}", file=sys.stderr, flush=True)
+            if isinstance(error, CoordinatorLostError):
+                return 1
+            connection.send(Problem(str(error)))
+            return 2
     return 0
-
-
-def _complain(rank: int, error: Exception) -> None:
-    print(f"node {rank}: {error}", file=sys.stderr, flush=True)
-
-
-def _stdio() -> CoordinatorConnection:
-    read, write = os.dup(0), os.dup(1)
-    os.dup2(2, 1)
-    return Connection(read, write, ToAgent)
 
 
 def _serve(options: AgentOptions, connection: CoordinatorConnection) -> None:

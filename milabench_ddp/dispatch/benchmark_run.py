@@ -84,12 +84,6 @@ class BenchmarkRun:
         return self.state.ended is not None
 
     @property
-    def _has_succeeded(self) -> bool:
-        if self._waiting or self._launch is None or not self._launch.is_done:
-            return False
-        return self._launch.state().verdict.is_ok
-
-    @property
     def next_repeat(self) -> int:
         """The number of its next launch, from 0."""
         return (self._waiting[0].repeat or 0) if self._waiting else 0
@@ -141,11 +135,6 @@ class BenchmarkRun:
         for node in self.nodes:
             if node.benchmark == self.name:  # a node that was lost and is back may run another
                 node.benchmark = None
-
-    def _pause(self) -> None:
-        self.state.is_paused = True
-        self._save()
-        self._leave_nodes()
 
     def go_on(self) -> None:
         self.state.is_paused = False
@@ -227,7 +216,9 @@ class BenchmarkRun:
         if is_lost:
             self._waiting.clear()  # a node is missing for the other launches
         if self._plan.seed is not None and self._waiting and not self._counter.is_enough:
-            self._pause()
+            self.state.is_paused = True
+            self._save()
+            self._leave_nodes()
             return
         if self._waiting:
             self._save()
@@ -248,7 +239,9 @@ class BenchmarkRun:
 
     def interrupt(self, verdict: Verdict) -> None:
         """Set the verdict on a benchmark that is stopped before all its launches have ended ok."""
-        if self.state.interrupted or self._has_succeeded:
+        last = None if self._waiting else self._launch
+        has_succeeded = last is not None and last.is_done and last.state().verdict.is_ok
+        if self.state.interrupted or has_succeeded:
             return
         self._waiting.clear()
         self.state.interrupted = True

@@ -147,7 +147,10 @@ class Coordinator:
         is_shuffled = self._plan.seed is not None
         for name, ranks in pick(sizes, free, nodes.alive, own, largest_first=not is_shuffled):
             if name in self._paused:
-                self._go_on(self._paused.pop(name))
+                again = self._running[name] = self._paused.pop(name)
+                self._tell_begin(again)
+                with contained(again.fail):
+                    again.go_on()
             else:
                 self._start(self._waiting.pop(name), [nodes[rank] for rank in ranks])
         if self._running or nodes.may_grow:
@@ -155,7 +158,12 @@ class Coordinator:
         alive = len(nodes.alive)
         for name, size in sizes.items():
             if name in self._waiting and size > alive:
-                self._give_up(self._waiting.pop(name), size, alive)
+                reason = (
+                    f"it needs {size} of {self._plan.nodes} nodes, and {alive} can still be used"
+                )
+                if problems := "; ".join(nodes.problems[:_SHOWN]):
+                    reason = f"{reason}: {problems}"
+                self._end_unstarted(self._waiting.pop(name), Verdict(Outcome.LOST, reason))
         for name, benchmark in list(self._paused.items()):
             if gone := [node.name for node in benchmark.nodes if not node.is_alive]:
                 del self._paused[name]
@@ -184,12 +192,6 @@ class Coordinator:
         elif started.state.launches:  # of an earlier attempt
             self._tell_launches(started)
 
-    def _go_on(self, benchmark: BenchmarkRun) -> None:
-        self._running[benchmark.name] = benchmark
-        self._tell_begin(benchmark)
-        with contained(benchmark.fail):
-            benchmark.go_on()
-
     def _tell_launches(self, benchmark: BenchmarkRun) -> None:
         if self._plan.repeats > 1 and not self._requests.stops:
             tell_launches(benchmark.state, self._observer)
@@ -209,12 +211,6 @@ class Coordinator:
         if not benchmark.is_written:
             self.unwritten[benchmark.name] = benchmark.verdict.reason
         self._observer.end(benchmark.name, benchmark.verdict)
-
-    def _give_up(self, benchmark: Benchmark, size: int, alive: int) -> None:
-        reason = f"it needs {size} of {self._plan.nodes} nodes, and {alive} can still be used"
-        problems = "; ".join(self._nodes.problems[:_SHOWN])
-        reason = f"{reason}: {problems}" if problems else reason
-        self._end_unstarted(benchmark, Verdict(Outcome.LOST, reason))
 
     def _end_unstarted(self, benchmark: Benchmark, verdict: Verdict) -> None:
         earlier = read_benchmark(self._run, benchmark.name, ignore)

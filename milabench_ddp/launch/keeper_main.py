@@ -141,7 +141,11 @@ class _ProcessKeeper:
             if woken in ready:
                 os.read(woken, 1 << 12)
             if self._control in ready:
-                self._obey(os.read(self._control, 1))
+                if os.read(self._control, 1) == TERMINATE:
+                    # It is not reaped yet, so the number still means its group.
+                    ignore_gone(os.killpg, self._pid, signal.SIGTERM)
+                else:
+                    self._kill()
             self._reap()
         if not self._stuck and self._reap():
             self._kill()
@@ -182,13 +186,6 @@ class _ProcessKeeper:
             os.execvpe(argv[0], argv, env)
         except OSError as error:
             os.write(executes, b"!%d" % (error.errno or errno.EIO))
-
-    def _obey(self, order: bytes) -> None:
-        if order == TERMINATE:
-            # It is not reaped yet, so the number still means its group.
-            ignore_gone(os.killpg, self._pid, signal.SIGTERM)
-        else:
-            self._kill()
 
     def _kill(self) -> None:
         self._stuck = kill_family(os.getpid(), self._reap)

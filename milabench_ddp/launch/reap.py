@@ -11,7 +11,7 @@ The keeper imports this, and must start fast: only what Python has loaded anyway
 import os
 import signal
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from itertools import count
 
@@ -54,7 +54,18 @@ def is_alive(pid: int, born: int) -> bool:
 
 def family(root: int, spared: Collection[int] = ()) -> set[int]:
     """Pids of the live descendants of a process, without those spared and their descendants."""
-    return set(_family(root, spared, list(_all_pids())))
+    children: dict[int, list[tuple[int, bool]]] = {}
+    for name in os.listdir("/proc"):  # noqa: PTH208 - pathlib takes longer to load
+        if name.isdigit() and (stat := read_stat(int(name))):
+            children.setdefault(stat.parent, []).append((int(name), stat.is_gone))
+    found, todo = set(), [root]
+    while todo:
+        for pid, is_gone in children.pop(todo.pop(), ()):
+            if pid not in spared:
+                todo.append(pid)
+                if not is_gone:
+                    found.add(pid)
+    return found
 
 
 def rank(pid: int) -> int | None:
@@ -133,21 +144,6 @@ def kill_tree(pid: int, born: int) -> set[int]:
     return stuck
 
 
-def _family(root: int, spared: Collection[int], pids: list[int]) -> Iterator[int]:
-    children: dict[int, list[tuple[int, bool]]] = {}
-    for pid in pids:
-        if stat := read_stat(pid):
-            children.setdefault(stat.parent, []).append((pid, stat.is_gone))
-    todo = [root]
-    while todo:
-        for pid, is_gone in children.pop(todo.pop(), ()):
-            if pid in spared:
-                continue
-            todo.append(pid)
-            if not is_gone:
-                yield pid
-
-
 class _Hunt:
     """Signals to the descendants of a process, but to those spared and theirs."""
 
@@ -219,9 +215,3 @@ def ignore_gone(send: Callable[[int, int], None], target: int, number: int) -> N
     """Send a signal, unless the target is gone or belongs to another user."""
     with suppress(ProcessLookupError, PermissionError):
         send(target, number)
-
-
-def _all_pids() -> Iterator[int]:
-    for name in os.listdir("/proc"):  # noqa: PTH208 - pathlib takes longer to load
-        if name.isdigit():
-            yield int(name)

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from ..events import Event, Outcome, Verdict, gravest
 from ..machine.host import oom_kills
-from ..plan.launch import Launch, Process
+from ..plan.launch import Launch
 from ..results.state import LaunchState, ProcessState
 from .channel import METRICS, START, Fifo
 from .child import Child
@@ -97,7 +97,12 @@ class Supervisor:
         folder = Path(tempfile.gettempdir(), f"milabench-{uuid.uuid4().hex}")
         programs = []
         for number, process in enumerate(self._launch.processes):
-            programs.append(self._with_channels(number, process, folder))
+            env = {**self._environ, **process.env}
+            if self._launch.barrier:
+                env[START] = str(folder / _BARRIER)
+            env[METRICS] = str(folder / f"metrics.{number}")
+            env[STACKS] = str(folder / f"stacks.{number}")
+            programs.append(replace(process, env=env))
         max_duration = self._launch.benchmark.max_duration
         self._policy = KillPolicy(self._clock(), max_duration, self._grace)
         keeper = Keeper(programs, folder)
@@ -118,14 +123,6 @@ class Supervisor:
             child = Child(kept, keeper, fifo, self._emit, process.own_rank, limit)
             stack.callback(child.close)
             self._children.append(child)
-
-    def _with_channels(self, number: int, process: Process, folder: Path) -> Process:
-        env = {**self._environ, **process.env}
-        if self._launch.barrier:
-            env[START] = str(folder / _BARRIER)
-        env[METRICS] = str(folder / f"metrics.{number}")
-        env[STACKS] = str(folder / f"stacks.{number}")
-        return replace(process, env=env)
 
     def _supervise(self) -> None:
         with selectors.DefaultSelector() as self._selector:

@@ -88,23 +88,19 @@ class Observations(Struct):
             case Note(kind="error", data=Mapping() as data):
                 self._add_error(_describe(data))
             case Output(stream="stderr", text=text):
-                self._read_stderr(text)
+                # most of a flood cannot say why a process ended
+                if WATCHDOG in text or self.launcher.heeds(text) or self.exception.heeds(text):
+                    for line in text.split("\n"):
+                        self.launcher.read(line)
+                        self.exception.read(line)
+                        if said := timed_out(line):
+                            self._add_error(said)
             case Note(kind="overseer_error", data=Mapping() as data):
                 self.instrument_error = self.instrument_error or _describe(data)
 
     def _came(self, time: float) -> None:
         if not self.times or time > self.times[-1]:
             self.times.append(time)
-
-    def _read_stderr(self, text: str) -> None:
-        """Read lines of stderr; most of a flood cannot say why a process ended."""
-        if not (WATCHDOG in text or self.launcher.heeds(text) or self.exception.heeds(text)):
-            return
-        for line in text.split("\n"):
-            self.launcher.read(line)
-            self.exception.read(line)
-            if said := timed_out(line):
-                self._add_error(said)
 
     def _add_error(self, said: str) -> None:
         if not self.error or (may_follow(self.error) and not may_follow(said)):

@@ -129,7 +129,7 @@ class ProcessResult(Struct, frozen=True, dict=True):
 
     @property
     def warmup_marked(self) -> int:
-        return int(self.record.rates.warmup.values().sum())
+        return int(self.record.rates.columns["warmup"].values().sum())
 
     @property
     def launch(self) -> LaunchKey:

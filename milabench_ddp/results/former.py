@@ -5,7 +5,7 @@ machine. Only the folder of the runs is looked at, and of it only the newest run
 """
 
 from collections.abc import Mapping
-from pathlib import Path
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct, field
@@ -36,7 +36,13 @@ def former_runs(run: RunDir, header: RunHeader, *, with_own: bool = False) -> Fo
     """
     seconds: dict[str, float] = {}
     used = []
-    for path in [run.path] * with_own + _newest(run.path):
+    ages = {}
+    for path in run.path.parent.glob("*/run.json"):
+        with suppress(OSError):  # it was removed meanwhile
+            ages[path.parent] = path.stat().st_mtime
+    ages.pop(run.path, None)
+    newest = sorted(ages, key=lambda path: -ages[path])[:NEWEST]
+    for path in [run.path] * with_own + newest:
         missing = [name for name in header.suite if name not in seconds]
         found = _seconds(RunDir(path), header, missing)
         if found:
@@ -45,17 +51,6 @@ def former_runs(run: RunDir, header: RunHeader, *, with_own: bool = False) -> Fo
         if len(seconds) == len(header.suite):
             break
     return FormerRuns(seconds, tuple(used))
-
-
-def _newest(run: Path) -> list[Path]:
-    ages = {}
-    for path in run.parent.glob("*/run.json"):
-        try:
-            ages[path.parent] = path.stat().st_mtime
-        except OSError:
-            continue  # it was removed meanwhile
-    ages.pop(run, None)
-    return sorted(ages, key=lambda path: -ages[path])[:NEWEST]
 
 
 def _seconds(former: RunDir, header: RunHeader, names: list[str]) -> dict[str, float]:

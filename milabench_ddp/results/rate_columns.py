@@ -1,9 +1,10 @@
 """The observations of the training rate in result files, as columns."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from msgspec import Struct, field
-from msgspec.structs import asdict, astuple
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from ..numerics import Floats, Marks, np
 from .columns import NOTHING, Column
@@ -50,29 +51,27 @@ def joined(parts: Sequence[RateColumns]) -> RateColumns:
     return RateColumns(*map(np.concatenate, zip(*map(astuple, parts), strict=True)))
 
 
-class Rates(Struct):
-    """The observations of a file as they are kept; the fields are those of ``RateColumns``."""
+class Rates:
+    """The observations of a file as they are kept; ``counts`` follows from the other columns."""
 
-    rate: Column = field(default_factory=Column)
-    steps: Column = field(default_factory=Column)
-    time: Column = field(default_factory=Column)
-    elapsed: Column = field(default_factory=Column)
-    arrived: Column = field(default_factory=Column)
-    rank: Column = field(default_factory=Column)
-    warmup: Column = field(default_factory=Column)  # 1 in those of the warm-up, else 0
-    repeated: Column = field(default_factory=Column)  # 1 where the same line was written before
+    def __init__(self) -> None:
+        self.columns = {name: Column() for name in RateColumns.__struct_fields__[:-1]}
 
     def __len__(self) -> int:
         return len(self.rate)
 
+    @property
+    def rate(self) -> Column:
+        return self.columns["rate"]
+
     def add(self, columns: Mapping[str, Floats], odd: Mapping[int, object]) -> None:
-        """Add observations by the names of the fields, and what was told instead of rates."""
-        for name, column in asdict(self).items():
+        """Add observations, and what was told instead of rates."""
+        for name, column in self.columns.items():
             column.add(columns[name], odd if name == "rate" else NOTHING)
 
     def load(self) -> RateColumns:
-        columns = {name: column.values() for name, column in asdict(self).items()}
-        repeated = columns.pop("repeated") != 0
-        warmup = columns.pop("warmup") != 0
-        counts = are_rates(columns["rate"]) & ~warmup & ~repeated
-        return RateColumns(**columns, warmup=warmup, repeated=repeated, counts=counts)
+        told: dict[str, Any] = {name: each.values() for name, each in self.columns.items()}
+        told["repeated"] = told["repeated"] != 0
+        told["warmup"] = told["warmup"] != 0
+        counts = are_rates(told["rate"]) & ~told["warmup"] & ~told["repeated"]
+        return RateColumns(**told, counts=counts)

@@ -58,12 +58,6 @@ def is_rank(value: object) -> TypeGuard[int]:
     return type(value) is int and 0 <= value < LARGEST_RANK  # not a bool
 
 
-def rank_of(payload: Mapping[str, Any]) -> int | None:
-    """The rank that a payload tells; None if it tells none."""
-    rank = payload.get("rank")
-    return rank if is_rank(rank) else None
-
-
 def is_warmup(said: object) -> bool:
     """Whether a line is of the warm-up: if its ``warmup`` says so, as ``true``, 1 or text."""
     return said.strip().lower() not in MEASURED if isinstance(said, str) else bool(said)
@@ -106,7 +100,18 @@ class RateCounts(Struct):
         elif is_warmup(payload.get("warmup")):
             self.warmup += count
         else:
-            self._add_usable(payload, own_rank, count)
+            self.usable += count
+            rank = payload.get("rank")
+            if is_rank(rank):
+                self.ranks.add(rank)
+            elif own_rank is not None:
+                self.ranks.add(own_rank)
+            else:
+                self.unranked += count
+                if rank is not None:
+                    self.not_ranks.add(str(rank)[:_SHOWN])
+            if isinstance(units := payload.get("units"), str) and units:
+                self.units.add(units)
 
     def add_kinds(self, kinds: Counter[tuple[Any, ...]], own_rank: int | None) -> None:
         """Count lines with usable rates by their ``KIND``, ``UNSET`` where they do not tell it."""
@@ -120,19 +125,6 @@ class RateCounts(Struct):
             map(_kind, [line for line in lines if line.rate is not UNSET])
         )
         self.add_kinds(kinds, own_rank)
-
-    def _add_usable(self, payload: Mapping[str, Any], own_rank: int | None, count: int) -> None:
-        self.usable += count
-        rank = rank_of(payload)
-        rank = own_rank if rank is None else rank
-        if rank is None:
-            self.unranked += count
-            if payload.get("rank") is not None:
-                self.not_ranks.add(str(payload["rank"])[:_SHOWN])
-        else:
-            self.ranks.add(rank)
-        if isinstance(units := payload.get("units"), str) and units:
-            self.units.add(units)
 
     def see_writers(self, ranks: set[int], opened: int) -> None:
         """Take note of the ranks that were seen to have the channel open, and how often it was."""

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from msgspec import Struct, field, structs
+from msgspec import Struct, field
 
 from ..config.schema import SkippedBenchmark, recorded_jobs
 from ..errors import shortened
@@ -161,7 +161,7 @@ class Record(Struct):
         Raises:
             OSError: the file cannot be written; the numbers are still in memory.
         """
-        columns = [self.losses, *structs.asdict(self.rates).values()]
+        columns = [self.losses, *self.rates.columns.values()]
         for by_rank in self.numbers.values():
             for metric in by_rank.values():
                 columns += [metric.numbers, metric.seen]

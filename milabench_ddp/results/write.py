@@ -155,10 +155,6 @@ def _metric_events(event: Metrics) -> bytes:
     # How long a rate was measured may follow from its time.
     arrived = b', "arrived": %.6f}' % event.time
     has_rate = [line.rate is not msgspec.UNSET for line in event.lines]
-    if not any(has_rate):
-        return (begin + event.text.replace(b"}\n", b"}" + end + begin)).removesuffix(begin)
-    if all(has_rate):
-        return (begin + event.text.replace(b"}\n", arrived + end + begin)).removesuffix(begin)
     with_rate, without = arrived + end + begin, b"}" + end + begin
     parts = [begin] * (2 * len(has_rate) + 1)
     parts[1::2] = event.text.split(b"}\n")[:-1]

@@ -27,13 +27,13 @@ def rate_columns(observations: Iterable[Observation]) -> RateColumns:
     rates = Rates()
     for name, told in zip(Observation._fields, zip(*observations, strict=True), strict=False):
         if name == "rate":
-            getattr(rates, name).add(doubles(told), not_doubles(told))
+            rates.rate.add(doubles(told), not_doubles(told))
         else:
             values = [
                 float(value) if isinstance(value, bool) or is_finite(value) else nan
                 for value in told
             ]
-            getattr(rates, name).add(np.array(values))
+            rates.columns[name].add(np.array(values))
     return rates.load()
 
 

@@ -100,18 +100,6 @@ def submit(
     Raises:
         DispatchError: there is no scheduler here, or it refuses the jobs.
     """
-    _check(profile, jobs)
-    for nodes in dict.fromkeys(job.nodes for job in jobs):
-        group = [job for job in jobs if job.nodes == nodes]
-        try:
-            _submit_array(run, profile, nodes, group)
-            note(group)
-        except DispatchError:
-            slurm.cancel([job.id for job in jobs if job.id])  # submit all of them, or none
-            raise
-
-
-def _check(profile: RunnerProfile, jobs: Sequence[JobState]) -> None:
     if profile.cluster == "slurm" and not shutil.which("sbatch"):
         raise DispatchError(
             "there is no Slurm here (no `sbatch` on the PATH): run this on a node from which jobs "
@@ -122,6 +110,14 @@ def _check(profile: RunnerProfile, jobs: Sequence[JobState]) -> None:
             f"cluster: {profile.cluster} has one node: use --runner local for several nodes of "
             f"this machine, or cluster: slurm"
         )
+    for nodes in dict.fromkeys(job.nodes for job in jobs):
+        group = [job for job in jobs if job.nodes == nodes]
+        try:
+            _submit_array(run, profile, nodes, group)
+            note(group)
+        except DispatchError:
+            slurm.cancel([job.id for job in jobs if job.id])  # submit all of them, or none
+            raise
 
 
 def _submit_array(

@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from types import FrameType
 
 from msgspec import Struct
 
@@ -73,24 +72,22 @@ class JobTask(Struct, frozen=True):
         with shown_output(), held(lock, _LEASE) as is_mine:
             if not is_mine:
                 raise DispatchError(f"the job {self.job} has a coordinator already{holder(lock)}")
-            return self._alone(run)
-
-    def _alone(self, run: RunDir) -> str:
-        plan = read_plan(run)
-        benchmarks = missing_of_job(run, plan, read_record(run.job_json(self.job), JobState))
-        if not benchmarks:
-            return Outcome.OK  # a job that starts again may have nothing left to do
-        if not _is_on_record(run, own_id()):
-            print(ORPHAN.format(shlex.quote(str(run.path))), flush=True)
-            return Outcome.CANCELLED
-        with slurm.ended_by_slurm():
-            return self._run(run, plan, benchmarks)
+            plan = read_plan(run)
+            benchmarks = missing_of_job(run, plan, read_record(run.job_json(self.job), JobState))
+            if not benchmarks:
+                return Outcome.OK  # a job that starts again may have nothing left to do
+            if not _is_on_record(run, own_id()):
+                print(ORPHAN.format(shlex.quote(str(run.path))), flush=True)
+                return Outcome.CANCELLED
+            with slurm.ended_by_slurm():
+                return self._run(run, plan, benchmarks)
 
     def _run(self, run: RunDir, plan: RunPlan, benchmarks: Sequence[Benchmark]) -> str:
         with ExitStack() as stack:
             requests = stack.enter_context(closing(StopRequests()))
             stack.enter_context(stopped_by_signals(requests))
-            _stop_on_warning(requests)
+            # the warning of a time limit; submitit's handler would requeue the job
+            signal.signal(signal.SIGUSR2, lambda *_: requests.stop())
             observer = PlainProgress(sys.stdout)
             count = most_nodes(benchmarks, plan.nodes)
             nodes = stack.enter_context(self._nodes(run, plan, count, requests, observer))
@@ -154,12 +151,3 @@ def _is_on_record(run: RunDir, job: str) -> bool:
             return True
         time.sleep(1.0)
     return False
-
-
-def _stop_on_warning(requests: StopRequests) -> None:
-    """Stop on SIGUSR2, the warning of a time limit; submitit's handler would requeue the job."""
-
-    def warned(_number: int, _frame: FrameType | None) -> None:
-        requests.stop()
-
-    signal.signal(signal.SIGUSR2, warned)

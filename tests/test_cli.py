@@ -58,8 +58,8 @@ def test_what_plans_loads_nothing_that_runs(at: Workplace, suite: Suite, verb: s
     found = loaded(verb, str(at.folder / suite(one=GOOD)), "--gpus", "8", "--nodes", "2")
     assert not found & (HEAVY | {"subprocess", "threading", "multiprocessing", "socket"})
     rooms = (
-        *("config.system", "dispatch.coordinator", "dispatch.runners", "launch"),
-        *("machine.accelerators", "monitor", "report", "results"),
+        *("dispatch.coordinator", "dispatch.runners", "launch"),
+        *("machine.provenance", "machine.sampler", "report", "results"),
     )
     assert not in_rooms(found, *rooms)
     assert len(in_rooms(found, "")) < 70

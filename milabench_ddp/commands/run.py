@@ -168,7 +168,7 @@ def _created(options: RunOptions, sides: tuple[str, ...] = ()) -> RunContext:
         gpu_poll=options.gpu_poll,
         runner=profile,
         hosts=request.hosts,
-        sshkey=system.sshkey if system else None,
+        sshkey=system.sshkey,
     )
     for benchmark in suite.benchmarks:  # a benchmark that cannot be laid out is refused now
         plan_launches(benchmark, cluster, plan.site)

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -20,6 +19,7 @@ from ..config.runner_profile import (
 )
 from ..config.schema import Benchmark, Suite
 from ..config.shipped import shipped_root
+from ..config.system import System, read_system
 from ..config.tree import expanded
 from ..dispatch.node_request import NodeRequest, synthetic_nodes
 from ..errors import MachineError, SelectionError
@@ -29,16 +29,13 @@ from ..machine.devices import Cluster
 from ..options.suite import LaunchOptions, SuiteOptions
 from ..plan.command_line import Site
 
-if TYPE_CHECKING:
-    from ..config.system import System
-
 
 def base_folder(options: SuiteOptions) -> Path:
     """``--base``, else ``$MILABENCH_BASE``, else the current folder; absolute."""
     return expanded(options.base or os.environ.get("MILABENCH_BASE") or ".").absolute()
 
 
-def request(options: SuiteOptions, system: "System | None") -> SuiteRequest:
+def request(options: SuiteOptions, system: System) -> SuiteRequest:
     """The part of the options that the configuration needs."""
     return SuiteRequest(
         config=options.config,
@@ -70,16 +67,12 @@ def load_local_suite(options: SuiteOptions) -> Suite:
     return load(request(options, system), replace(facts, node_count=nodes.nodes))
 
 
-def read_system_of(options: SuiteOptions) -> "System | None":
+def read_system_of(options: SuiteOptions) -> System:
     """The system file, if one is given."""
-    if not options.system:
-        return None
-    from ..config.system import read_system
-
-    return read_system(Path(options.system))
+    return read_system(Path(options.system)) if options.system else System()
 
 
-def resolve_runner(options: LaunchOptions, system: "System | None") -> RunnerProfile | None:
+def resolve_runner(options: LaunchOptions, system: System) -> RunnerProfile | None:
     """The runner profile, with the settings of the command line; None for this host alone.
 
     Raises:
@@ -89,8 +82,7 @@ def resolve_runner(options: LaunchOptions, system: "System | None") -> RunnerPro
     if options.runner is not None:
         profile = read_profile(find_profile(options.runner))
     elif node_count(options, system) > 1:
-        has_hosts = system is not None and len(system.nodes) > 1
-        profile = RunnerProfile("ssh" if has_hosts else "local")
+        profile = RunnerProfile("ssh" if len(system.nodes) > 1 else "local")
     else:
         check_settings(options, None)
         return None
@@ -113,46 +105,34 @@ def check_settings(options: LaunchOptions, profile: RunnerProfile | None) -> Non
         raise SelectionError(f"{flag} is for a cluster's scheduler: add --runner slurm")
 
 
-def node_count(
-    options: SuiteOptions, system: "System | None", profile: RunnerProfile | None = None
-) -> int:
+def node_count(options: SuiteOptions, system: System, profile: RunnerProfile | None = None) -> int:
     """The number of nodes: the largest of ``--nodes``; else of the profile, of the system, or 1.
 
     Without ``--nodes`` there are at least as many as the largest that a sweep lists.
     """
     if options.nodes:
         return max(options.nodes)
-    count = len(system.nodes) if system is not None and system.nodes else 1
+    count = len(system.nodes) or 1
     if profile is not None and profile.nodes:
         count = profile.nodes
     listed = listed_node_counts(request(options, system)) if options.config else ()
     return max((count, *listed))
 
 
-def device_count(options: SuiteOptions, system: "System | None") -> int | None:
-    """The number of devices per node: ``--gpus``, else the system file's, else None."""
-    return options.gpus or (system.gpu_count if system else None)
-
-
-def device_kind(options: SuiteOptions, system: "System | None") -> str | None:
-    """The kind of device: ``--device``, else the system file's, else None."""
-    return options.device or (system.arch if system else None)
-
-
 def node_request(
-    options: SuiteOptions, system: "System | None", profile: RunnerProfile | None = None
+    options: SuiteOptions, system: System, profile: RunnerProfile | None = None
 ) -> NodeRequest:
     """The nodes that the options, the system file and the profile ask for."""
-    devices = device_count(options, system)
+    devices = options.gpus or system.gpu.count
     if devices is None and profile is not None:
         devices = profile.gpus_per_node
-    hosts = sorted(system.nodes, key=lambda host: not host.main) if system else []
+    hosts = sorted(system.nodes, key=lambda host: not host.main)
     nodes = node_count(options, system, profile)
-    return NodeRequest(nodes, devices, device_kind(options, system), tuple(hosts))
+    return NodeRequest(nodes, devices, options.device or system.arch, tuple(hosts))
 
 
 def resolve_cluster(
-    options: SuiteOptions, system: "System | None", profile: RunnerProfile | None = None
+    options: SuiteOptions, system: System, profile: RunnerProfile | None = None
 ) -> tuple[Cluster, bool]:
     """The nodes to plan for, and whether they are synthetic.
 
@@ -188,14 +168,13 @@ def _matching_host(request: NodeRequest) -> Cluster | None:
     return host if matches else None
 
 
-def machine_facts(cluster: Cluster, system: "System | None", base: Path) -> MachineFacts:
+def machine_facts(cluster: Cluster, system: System, base: Path) -> MachineFacts:
     """The facts about this cluster that a configuration can use."""
     node = cluster.nodes[0]
     if not node.devices:
         raise MachineError(f"node {node.name} has no device")
     device = node.devices[0]
-    capacity = system.gpu_capacity_mib if system else None
-    capability = system.gpu_capability if system else None
+    capacity, capability = system.gpu.capacity, system.gpu.capability
     return MachineFacts(
         arch=cluster.arch,
         node_count=len(cluster.nodes),

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,11 +20,8 @@ from .read import Warn
 from .schema import KEYS, Benchmark, SkippedBenchmark, Suite, check_values
 from .select import Selection, check_names, check_tags, parse_selection, skipped_benchmark
 from .shipped import find_config
-from .sizing import SizingOptions
+from .system import System
 from .tree import Entries, MappingNode, finalize, shown, to_plain
-
-if TYPE_CHECKING:  # few commands are given a system file
-    from .system import System
 
 _FIELDS = set(Benchmark.__struct_fields__) & KEYS.keys()
 
@@ -37,7 +34,7 @@ class SuiteRequest(Struct, frozen=True):
     exclude: tuple[str, ...] = ()
     overrides: tuple[str, ...] = ()
     preset: str = "auto"
-    system: "System | None" = None
+    system: System = System()
     nodes: tuple[int, ...] = ()  # in place of the node counts that a matrix lists
 
 
@@ -100,12 +97,9 @@ def resolve(request: SuiteRequest, facts: MachineFacts) -> Resolved:
     for entry in entries.values():
         check_values(entry)
     selection = parse_selection(request.select, request.exclude, entries)
-    sizing = SizingOptions()
-    if request.system is not None:
-        sizing = request.system.options
-        warnings |= dict.fromkeys(request.system.warnings)
+    warnings |= dict.fromkeys(request.system.warnings)
     benchmarks = {}
-    for name, entry in fill_all(entries, facts, sizing).items():
+    for name, entry in fill_all(entries, facts, request.system.options).items():
         benchmarks[name] = replace(results[name], entry=entry)
     return Resolved(path, preset, benchmarks, selection, tuple(warnings))
 

@@ -1,17 +1,18 @@
 """The file ``system.yaml``: the user's description of a machine, which wins over detection."""
 
-from collections.abc import Sequence
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
+from msgspec.structs import asdict
 
 from ..errors import ConfigError
 from ..machine.backends import BACKENDS
 from .merge import without_multirun
 from .read import read_yaml
 from .sizing import Memory, SizingOptions
-from .tree import Location, Origin, ScalarNode, expanded, finalize, map_scalars, shown
+from .tree import DEFAULT, Location, ScalarNode, expanded, finalize, map_scalars, shown
 from .validate import Count, NotNegative, Text, as_mapping, check_keys, checked
 
 if TYPE_CHECKING:
@@ -44,38 +45,37 @@ class SystemNode(Struct, frozen=True):
     sshport: Count = 22
 
 
-class System(Struct, frozen=True):
-    """The mapping ``system:``; None if the file does not say, so that detection decides."""
-
-    arch: str | None = None
-    sshkey: Path | None = None
-    nodes: tuple[SystemNode, ...] = ()
-    gpu_capacity_mib: float | None = None
-    gpu_count: int | None = None
-    gpu_capability: float | None = None
-    options: SizingOptions = field(default_factory=SizingOptions)
-    warnings: tuple[str, ...] = ()  # what milabench takes, and what has no effect here
-
-
 class _Node(SystemNode, frozen=True, forbid_unknown_fields=True):
     hostname: Text = ""  # milabench reads it, and the port
     port: Count = 1
 
 
-class _Gpu(Struct, forbid_unknown_fields=True):
+class Gpu(Struct, frozen=True, forbid_unknown_fields=True):
+    """The mapping ``system.gpu``; None if the file does not say, so that detection decides."""
+
     capability: NotNegative | None = None
     capacity: Memory | None = None
     count: Count | None = None
 
 
-class _System(Struct, forbid_unknown_fields=True):
+class _Keys(Struct, frozen=True):
     arch: _Arch | None = None
     docker: Any = None
     docker_image: Text = ""
-    gpu: _Gpu = field(default_factory=_Gpu)
-    nodes: tuple[_Node, ...] = ()
+    gpu: Gpu = field(default_factory=Gpu)
     options: SizingOptions = field(default_factory=SizingOptions)
     sshkey: Path | None = None
+
+
+class _Stated(_Keys, frozen=True, forbid_unknown_fields=True):
+    nodes: tuple[_Node, ...] = ()
+
+
+class System(_Keys, frozen=True):
+    """The mapping ``system:``, empty without a file."""
+
+    nodes: tuple[SystemNode, ...] = ()
+    warnings: tuple[str, ...] = ()  # what milabench takes, and what has no effect here
 
 
 def read_system(file: Path) -> System:
@@ -87,20 +87,16 @@ def read_system(file: Path) -> System:
     if node is None:
         raise ConfigError(f"{shown(file)}: has no `system:`")
     node = as_mapping("system", map_scalars(node, _meant))
-    stated: _System = checked(_System, "system", node)
-    if stated.nodes:
-        _check_nodes(stated.nodes, node.entries["nodes"].origin)
+    stated: _Stated = checked(_Stated, "system", node)
+    origin = node.entries["nodes"].origin if stated.nodes else DEFAULT
+    for name, count in Counter(each.name for each in stated.nodes).items():
+        if count > 1:
+            raise ConfigError(f"two nodes are named `{name}` ({origin})")
+    main = sum(each.main for each in stated.nodes)
+    if main > 1:
+        raise ConfigError(f"{main} nodes are `main` ({origin}): only one node can be")
     nodes = [SystemNode(n.name, n.ip or n.name, n.user, n.main, n.sshport) for n in stated.nodes]
-    return System(
-        arch=stated.arch,
-        sshkey=stated.sshkey,
-        nodes=tuple(nodes),
-        gpu_capacity_mib=stated.gpu.capacity,
-        gpu_count=stated.gpu.count,
-        gpu_capability=stated.gpu.capability,
-        options=stated.options,
-        warnings=tuple(warnings),
-    )
+    return System(**{**asdict(stated), "nodes": tuple(nodes), "warnings": tuple(warnings)})
 
 
 def _meant(scalar: ScalarNode, location: Location) -> ScalarNode:
@@ -111,13 +107,3 @@ def _meant(scalar: ScalarNode, location: Location) -> ScalarNode:
         case (*_, "sshkey" | "config" | "save"), str(text):
             return ScalarNode(str(scalar.origin.folder / expanded(text)), scalar.origin)
     return scalar
-
-
-def _check_nodes(nodes: Sequence[_Node], origin: Origin) -> None:
-    names = [node.name for node in nodes]
-    for name in names:
-        if names.count(name) > 1:
-            raise ConfigError(f"two nodes are named `{name}` ({origin})")
-    main = sum(node.main for node in nodes)
-    if main > 1:
-        raise ConfigError(f"{main} nodes are `main` ({origin}): only one node can be")

@@ -7,7 +7,7 @@ import pytest
 from milabench_ddp.cli import main
 from milabench_ddp.commands import setup
 from milabench_ddp.config.runner_profile import RunnerProfile
-from milabench_ddp.config.system import System, SystemNode
+from milabench_ddp.config.system import Gpu, System, SystemNode
 from milabench_ddp.errors import SelectionError
 from milabench_ddp.machine.devices import Cluster
 from milabench_ddp.options.suite import RunOptions, SuiteOptions
@@ -171,7 +171,9 @@ def test_resume_takes_a_run_to_another_queue(here: Path) -> None:
         setup.check_settings(options, RunnerProfile("local"))
 
 
-TWO_HOSTS = System(arch="cpu", nodes=(SystemNode("one", "a"), SystemNode("two", "b")), gpu_count=3)
+TWO_HOSTS = System(
+    arch="cpu", nodes=(SystemNode("one", "a"), SystemNode("two", "b")), gpu=Gpu(count=3)
+)
 
 
 @pytest.mark.parametrize(
@@ -182,11 +184,10 @@ TWO_HOSTS = System(arch="cpu", nodes=(SystemNode("one", "a"), SystemNode("two", 
         ((), TWO_HOSTS, RunnerProfile("slurm"), 2),
         ((), TWO_HOSTS, None, 2),
         ((), System(), None, 1),
-        ((), None, None, 1),
     ],
 )
 def test_the_number_of_nodes(
-    nodes: tuple[int, ...], system: System | None, profile: RunnerProfile | None, count: int
+    nodes: tuple[int, ...], system: System, profile: RunnerProfile | None, count: int
 ) -> None:
     assert setup.node_count(SuiteOptions(nodes=nodes), system, profile) == count
 
@@ -209,7 +210,7 @@ def test_a_sweep_asks_for_the_nodes_that_it_lists(
 ) -> None:
     """Each entry has a list of its own; only those that run count."""
     options = SuiteOptions(config="sweep.yaml", **words)  # type: ignore[arg-type]
-    assert setup.node_count(options, None, profile) == count
+    assert setup.node_count(options, System(), profile) == count
 
 
 def test_every_command_sees_the_listed_nodes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -225,12 +226,11 @@ def test_every_command_sees_the_listed_nodes(capsys: pytest.CaptureFixture[str])
 
 def test_the_command_line_wins_over_the_system_file() -> None:
     asked, plain = SuiteOptions(gpus=2, device="cuda"), SuiteOptions()
-    assert (setup.device_count(asked, TWO_HOSTS), setup.device_count(plain, TWO_HOSTS)) == (2, 3)
-    assert (setup.device_kind(asked, TWO_HOSTS), setup.device_kind(plain, TWO_HOSTS)) == (
-        "cuda",
-        "cpu",
-    )
-    assert setup.device_count(plain, None) is setup.device_kind(plain, None) is None
+    found = []
+    for options, system in ((asked, TWO_HOSTS), (plain, TWO_HOSTS), (plain, System())):
+        request = setup.node_request(options, system)
+        found.append((request.devices, request.kind))
+    assert found == [(2, "cuda"), (3, "cpu"), (None, None)]
 
 
 def shape(cluster: Cluster) -> tuple[str, int, int]:
@@ -238,20 +238,20 @@ def shape(cluster: Cluster) -> tuple[str, int, int]:
 
 
 def test_one_node_is_this_host_where_it_has_the_devices() -> None:
-    cluster, is_synthetic = setup.resolve_cluster(SuiteOptions(device="cpu", gpus=1), None)
+    cluster, is_synthetic = setup.resolve_cluster(SuiteOptions(device="cpu", gpus=1), System())
     assert (shape(cluster), is_synthetic) == (("cpu", 1, 1), False)
-    cluster, is_synthetic = setup.resolve_cluster(SuiteOptions(device="cuda", gpus=64), None)
+    cluster, is_synthetic = setup.resolve_cluster(SuiteOptions(device="cuda", gpus=64), System())
     assert (shape(cluster), is_synthetic) == (("cuda", 1, 64), True)
 
 
 def test_several_nodes_are_synthetic_or_parts_of_this_host() -> None:
     options = SuiteOptions(device="cpu", gpus=1, nodes=(2,))
-    cluster, is_synthetic = setup.resolve_cluster(options, None)
+    cluster, is_synthetic = setup.resolve_cluster(options, System())
     assert (shape(cluster), is_synthetic) == (("cpu", 2, 1), True)
-    cluster, is_synthetic = setup.resolve_cluster(options, None, RunnerProfile("local"))
+    cluster, is_synthetic = setup.resolve_cluster(options, System(), RunnerProfile("local"))
     assert (shape(cluster), is_synthetic) == (("cpu", 2, 1), False)
     slurm = RunnerProfile("slurm", nodes=4, gpus_per_node=8)
-    cluster, is_synthetic = setup.resolve_cluster(SuiteOptions(), None, slurm)
+    cluster, is_synthetic = setup.resolve_cluster(SuiteOptions(), System(), slurm)
     assert (shape(cluster), is_synthetic) == (("cuda", 4, 8), True)
 
 

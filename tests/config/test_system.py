@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from milabench_ddp.config.sizing import BatchSizing, CpuSizing, Sizer, SizingOptions
-from milabench_ddp.config.system import System, SystemNode, read_system
+from milabench_ddp.config.sizing import BatchSizing, CpuSizing, Memory, Sizer, SizingOptions
+from milabench_ddp.config.system import Gpu, System, SystemNode, read_system
 from milabench_ddp.errors import ConfigError
 from tests.support.configuration import facts, write
 
@@ -29,15 +29,14 @@ def test_everything(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """)  # fmt: skip
     assert read_system(path) == System(
         arch="cuda",
+        docker_image="image:${system.arch}",
         sshkey=Path("/home/me/.ssh/id"),
         nodes=(
             SystemNode("manager", "192.168.11.11", "me", main=True, sshport=2222),
             SystemNode("node1", "192.168.11.12"),
             SystemNode("node2", "node2"),
         ),
-        gpu_capacity_mib=81920.0,
-        gpu_capability=9.0,
-        gpu_count=8,
+        gpu=Gpu(9.0, Memory(81920.0), 8),
         options=SizingOptions(
             BatchSizing(True, 16, 4, 2, 4096.0, save=here / "etc" / "scaling.yaml"),
             CpuSizing(True, 1, 64, 3, 2),

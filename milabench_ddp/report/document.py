@@ -24,7 +24,6 @@ from .fields import IN_DOCUMENT, Benchmark, Field, RecordType, types_of, values_
 from .finding import Finding
 from .mfu import Peak
 from .model import Failure, Report
-from .monitor_means import DeviceMeans, HostMeans, device_means, host_means
 from .process import ProcessResult
 from .rank_fields import IN_DOCUMENT as RANK
 from .run_info import RunInfo
@@ -36,6 +35,7 @@ from .sweeps.metrics import EFFICIENCY
 from .sweeps.settings import Cell
 from .sweeps.sweep import Sweep, is_usable, sweeps_of
 from .tables.ledger_table import ledger_by_rank, mean_items, ranks_of
+from .tables.monitor_tables import DEVICE_MEANS, HOST_MEANS, watched_devices, watched_hosts
 
 SWEPT = ("throughput", "latency", EFFICIENCY)
 """The metrics of which a document has the tables."""
@@ -152,8 +152,10 @@ BENCHMARK = RecordType(
               kind=several(RANKS.type)),
         Field("processes", "", lambda of: PROCESS.of_each(of.row.processes),
               kind=several(PROCESS.type)),
-        Field("devices", "", lambda of: device_means(of.row), kind=several(DeviceMeans)),
-        Field("hosts", "", lambda of: host_means(of.row), kind=several(HostMeans)),
+        Field("devices", "", lambda of: DEVICE_MEANS.of_each(watched_devices(of.row)),
+              kind=several(DEVICE_MEANS.type)),
+        Field("hosts", "", lambda of: HOST_MEANS.of_each(watched_hosts(of.row)),
+              kind=several(HOST_MEANS.type)),
         Field("told", "the programs' own numbers, by name", _told,
               kind=GenericAlias(Mapping, (str, TOLD.type))),
         Field("tables", TABLES, "row.tables", kind=Mapping[str, tuple[Payload, ...]]),

@@ -268,7 +268,7 @@ class RecordType:
     def __init__(self, name: str, meaning: str, fields: Iterable[Field]) -> None:
         self.fields = tuple(fields)
         self.type = defstruct(
-            name, types_of(self.fields), namespace={"__doc__": meaning}, frozen=True
+            name, types_of(self.fields), namespace={"__doc__": meaning or None}, frozen=True
         )
 
     def of_each(self, subjects: Iterable[object]) -> tuple[Struct, ...]:

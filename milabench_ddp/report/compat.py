@@ -160,8 +160,8 @@ def summarize(records: Sequence[Record]) -> MilabenchSummary:
             walltimes.append(record.end["time"] - record.start["time"])
         if record.device is not None and record.rates:
             rates_by_device[record.device].append(record.rates.rate)
-        for device, sample in samples_in_use(record):
-            samples_by_device[device].append(sample)
+        for device, samples in samples_in_use(record).items():
+            samples_by_device[device] += samples
     successes = sum(map(succeeded, records))
     return MilabenchSummary(
         n=len(records),

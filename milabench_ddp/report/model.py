@@ -10,11 +10,12 @@ from msgspec import Struct, field
 from ..codec import about
 from ..events import Outcome
 from ..results.records import Payload, is_finite, mapping_or_empty
+from ..samples import HostSample
 from ..table import Measured
 from .compat import MilabenchSummary
 from .finding import Finding, Severity
 from .mfu import UNKNOWN, Utilisation
-from .monitored import Monitored, MonitoredHost
+from .monitored import Monitored
 from .process import Processes, ProcessResult, by_launch, counted, ended_ok, is_bandwidth
 from .ranks.rank_summary import RankSummary
 from .run_info import UNKNOWN_OUTCOME, RunInfo
@@ -66,7 +67,8 @@ class Row(Struct, frozen=True, dict=True):
     told: Mapping[str, Told] = field(default_factory=dict)  # the programs' own numbers, by name
     processes: tuple[ProcessResult, ...] = ()  # empty with milabench's formulas
     monitored: tuple[Monitored, ...] = ()  # the devices, as the monitor saw them
-    hosts: tuple[MonitoredHost, ...] = ()
+    # the samples of each host in the measured steps, by node
+    hosts: Mapping[str, Sequence[HostSample]] = field(default_factory=dict)
 
     @classmethod
     def unmeasured(

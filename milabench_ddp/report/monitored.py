@@ -1,6 +1,7 @@
 """What the monitor saw of each device and host in each launch of a benchmark."""
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TypeVar
 
@@ -31,7 +32,7 @@ class Monitored(Struct, frozen=True, dict=True):
     device: str  # its index
     process: ProcessResult
     teller: ProcessResult | None  # the process of its job that tells the rate
-    in_use: Sequence[DeviceSample]  # what was sampled while anything used it
+    in_use: list[DeviceSample]  # what was sampled while anything used it
 
     @property
     def label(self) -> str:
@@ -58,64 +59,54 @@ class Monitored(Struct, frozen=True, dict=True):
     @cached_property
     def stretches(self) -> tuple[Stretch, ...]:
         """The measured time, a stretch for each sample in it; empty if that is not known."""
-        window = self.window
-        if window is None:
-            return ()
-        seen: dict[float, DeviceSample] = {}
-        for sample in self.process.record.samples[self.device]:
-            if sample.time is not None and window.begin <= sample.time <= window.end:
-                seen[sample.time] = sample
-        if not seen:
+        samples = within(self.window, self.process.record.samples[self.device])
+        seen = {sample.time or 0.0: sample for sample in samples}
+        if self.window is None or not seen:
             return ()
         times = sorted(seen)
-        steps, seconds = (shares.tolist() for shares in window.shares(times))
+        steps, seconds = (shares.tolist() for shares in self.window.shares(times))
         return tuple(map(Stretch, map(seen.__getitem__, times), steps, seconds))
 
     @property
-    def measured(self) -> Sequence[DeviceSample]:
+    def measured(self) -> list[DeviceSample]:
         return [stretch.sample for stretch in self.stretches] or self.in_use
 
 
-class MonitoredHost(Struct, frozen=True):
-    """A host in a launch, with the process of whose file its samples are."""
-
-    node: str  # empty if all of its benchmark ran on one node
-    process: ProcessResult
-    teller: ProcessResult | None  # the process of its job that tells the rate
-
-    @property
-    def measured(self) -> list[HostSample]:
-        """The samples of the measured steps; without any, all."""
-        return inside(self.teller.window if self.teller else None, self.process.record.host)
+def within(window: Window | None, samples: Iterable[Sample]) -> list[Sample]:
+    """The samples of the measured time; none if that is not known."""
+    found = []
+    for sample in samples:
+        time = sample.time
+        if window is not None and time is not None and window.begin <= time <= window.end:
+            found.append(sample)
+    return found
 
 
 def inside(window: Window | None, samples: list[Sample]) -> list[Sample]:
-    """The samples of the measured steps; all where these are not known, or have none."""
-    if window is None:
-        return samples
-    found = [each for each in samples if window.begin <= (each.time or 0.0) <= window.end]
-    return found or samples
+    """The samples of the measured time; all where that is not known, or has none."""
+    return within(window, samples) or samples
 
 
 def monitored(processes: Processes) -> tuple[Monitored, ...]:
     """Each device that was in use, in each launch."""
     found = []
     for process, teller in zip(processes, tellers(processes), strict=True):
-        devices: dict[str, list[DeviceSample]] = {}
-        for device, sample in samples_in_use(process.record):
-            devices.setdefault(device, []).append(sample)
-        for device, samples in devices.items():
+        for device, samples in samples_in_use(process.record).items():
             found.append(Monitored(process.record.place[1], device, process, teller, samples))
     return tuple(found)
 
 
-def monitored_hosts(processes: Processes) -> tuple[MonitoredHost, ...]:
-    """Each host that was sampled, in each launch."""
-    found = []
+def host_samples(processes: Processes) -> dict[str, list[HostSample]]:
+    """The samples of each host in the measured steps of all launches, by node.
+
+    Of a launch without any, all of its samples.
+    """
+    found: dict[str, list[HostSample]] = defaultdict(list)
     for process, teller in zip(processes, tellers(processes), strict=True):
         if process.record.host:
-            found.append(MonitoredHost(process.record.place[1], process, teller))
-    return tuple(found)
+            window = teller.window if teller else None
+            found[process.record.place[1]] += inside(window, process.record.host)
+    return dict(sorted(found.items()))
 
 
 def tellers(processes: Processes) -> list[ProcessResult | None]:
@@ -127,10 +118,11 @@ def tellers(processes: Processes) -> list[ProcessResult | None]:
     return [found.get((each.run.path, each.record.job)) for each in processes]
 
 
-def samples_in_use(record: Record) -> Iterator[tuple[str, DeviceSample]]:
-    """The samples of a process's own devices while they were in use, with the device's index."""
+def samples_in_use(record: Record) -> dict[str, list[DeviceSample]]:
+    """The samples of a process's own devices while they were in use, by the device's index."""
+    found = {}
     for device, samples in record.samples.items():
-        if record.device is None or device == str(record.device):
-            for sample in samples:
-                if sample.used != 1 and sample.load != 0:
-                    yield device, sample
+        in_use = [sample for sample in samples if sample.used != 1 and sample.load != 0]
+        if in_use and (record.device is None or device == str(record.device)):
+            found[device] = in_use
+    return found

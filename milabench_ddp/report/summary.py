@@ -20,7 +20,7 @@ from ..results.records import TABLES, Payload, Record, recorded_weight, unit_of
 from . import compat
 from .mfu import Peaks, utilisation
 from .model import Row, Summary
-from .monitored import monitored, monitored_hosts, samples_in_use
+from .monitored import host_samples, monitored, samples_in_use
 from .process import Processes, counted, per_launch, series_by_launch, units_of, until
 from .ranks.rank_summary import summarize_ranks
 from .score import machine_rate
@@ -91,7 +91,7 @@ def summary_row(
         told=told,
         processes=tuple(processes),
         monitored=monitored(processes),
-        hosts=monitored_hosts(processes),
+        hosts=host_samples(processes),
     )
 
 
@@ -124,8 +124,8 @@ def _peak_memory(records: Sequence[Record]) -> tuple[float, str]:
 
     It is the largest sample, which milabench drops as if it were an error of measurement.
     """
-    samples = chain.from_iterable(map(samples_in_use, records))
-    used = largest(sample.used for _, sample in samples)
+    samples = chain.from_iterable(samples_in_use(record).values() for record in records)
+    used = largest(sample.used for sample in chain.from_iterable(samples))
     if not math.isnan(used):
         return used, "device"
     return largest(rank.reserved for record in records for rank in record.ranks.values()), "program"

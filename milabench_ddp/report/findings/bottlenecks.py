@@ -190,8 +190,7 @@ def busy_host(row: Row) -> Finds:
 
     Where the benchmark measures the cores themselves, they are meant to be busy.
     """
-    nodes = grouped((host.node, sample) for host in row.hosts for sample in host.measured)
-    for node, samples in sorted(nodes.items()):
+    for node, samples in row.hosts.items():
         cores = mean(each.cpu for each in samples)
         memory = largest(each.full for each in samples)
         swapped = mean(each.swapped for each in samples)

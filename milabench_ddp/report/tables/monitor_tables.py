@@ -90,10 +90,7 @@ def watched_devices(row: Row) -> list[Watched]:
 
 def watched_hosts(row: Row) -> list[Watched]:
     """The hosts of a benchmark, in the order of nodes."""
-    nodes: dict[str, list[HostSample]] = defaultdict(list)
-    for host in row.hosts:
-        nodes[host.node] += host.measured
-    return [Watched(node, samples, samples) for node, samples in sorted(nodes.items())]
+    return [Watched(node, samples, samples) for node, samples in row.hosts.items()]
 
 
 def _columns(means: RecordType, table: str) -> Iterator[Column]:

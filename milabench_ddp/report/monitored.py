@@ -25,6 +25,10 @@ class Stretch(Struct, frozen=True):
     seconds: float
 
 
+def label_of(device: str, node: str) -> str:
+    return f"GPU {device} of {node}" if node else f"GPU {device}"
+
+
 class Monitored(Struct, frozen=True, dict=True):
     """A device in a launch, with the process that used it."""
 
@@ -36,7 +40,7 @@ class Monitored(Struct, frozen=True, dict=True):
 
     @property
     def label(self) -> str:
-        return f"GPU {self.device} of {self.node}" if self.node else f"GPU {self.device}"
+        return label_of(self.device, self.node)
 
     @property
     def launch(self) -> LaunchKey:
@@ -121,8 +125,13 @@ def tellers(processes: Processes) -> list[ProcessResult | None]:
 def samples_in_use(record: Record) -> dict[str, list[DeviceSample]]:
     """The samples of a process's own devices while they were in use, by the device's index."""
     found = {}
-    for device, samples in record.samples.items():
-        in_use = [sample for sample in samples if sample.used != 1 and sample.load != 0]
-        if in_use and (record.device is None or device == str(record.device)):
+    for device, samples in own_samples(record):
+        if in_use := [sample for sample in samples if sample.used != 1 and sample.load != 0]:
             found[device] = in_use
     return found
+
+
+def own_samples(record: Record) -> list[tuple[str, list[DeviceSample]]]:
+    """The samples of each device of a process, with its index: of all, if it is alone on none."""
+    alone = record.device
+    return [each for each in record.samples.items() if alone is None or each[0] == str(alone)]

@@ -7,7 +7,7 @@ from ...results.records import Payload, Record, is_finite, mapping_or_empty
 from ...samples import DeviceSample
 from ...table import without_exponent
 from ..model import Row
-from ..monitored import inside
+from ..monitored import inside, label_of, own_samples
 from ..ranks.rank_summary import labels, rank_id
 from ..ranks.startup import late_ranks, startups
 from ..statistics.values import NAN, known, largest, mean
@@ -85,10 +85,9 @@ def _measured_samples(row: Row) -> dict[str, list[DeviceSample]]:
     found = []
     for process in row.counted:
         record = process.record
-        for device, samples in record.samples.items():
-            if record.device is None or device == str(record.device):
-                label = f"GPU {device} of {record.node}" if record.node else f"GPU {device}"
-                found += [(label, each) for each in inside(process.window, samples)]
+        for device, samples in own_samples(record):
+            label = label_of(device, record.node)
+            found += [(label, each) for each in inside(process.window, samples)]
     return grouped(found)
 
 

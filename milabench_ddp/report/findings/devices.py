@@ -10,6 +10,7 @@ from msgspec import Struct
 from ...errors import shown_names
 from ...results.records import Payload, Record, is_finite, mapping_or_empty
 from ...samples import DeviceProblem, DeviceSample
+from ..monitored import label_of, own_samples
 from ..once import once
 from .finder import Finds, Found, Measurements, finding, grouped
 
@@ -61,14 +62,13 @@ def _devices(measured: Measurements) -> list[_Device]:
     found: dict[tuple[object, ...], _Device] = {}
     for number, run in enumerate(measured.runs):
         for record in run.records:
-            for index, samples in record.samples.items():
-                if record.device is None or index == str(record.device):
-                    gpu = record.gpu(index)
-                    uuid = f" ({gpu['uuid']})" if gpu.get("uuid") else ""
-                    label, product = _on_node(record, f"GPU {index}{uuid}"), gpu.get("product")
-                    made = _Device(label, str(product or ""), mapping_or_empty(gpu.get("pcie")))
-                    device = found.setdefault((number, record.node, index), made)
-                    device.samples += [(record.name, each) for each in samples]
+            for index, samples in own_samples(record):
+                gpu = record.gpu(index)
+                uuid = f" ({gpu['uuid']})" if gpu.get("uuid") else ""
+                label, product = _on_node(record, f"GPU {index}{uuid}"), gpu.get("product")
+                made = _Device(label, str(product or ""), mapping_or_empty(gpu.get("pcie")))
+                device = found.setdefault((number, record.node, index), made)
+                device.samples += [(record.name, each) for each in samples]
     return list(found.values())
 
 
@@ -186,8 +186,7 @@ def lowered_power_cap(measured: Measurements) -> Finds:
             gpu = record.gpu(index)
             cap, usual = gpu.get("power_limit"), gpu.get("default_power_limit")
             if is_finite(cap) and is_finite(usual) and 0 < cap < (1 - LOWERED) * usual:
-                label = f"GPU {index} of {record.node}" if record.node else f"GPU {index}"
-                found.append(((cap, usual), label))
+                found.append(((cap, usual), label_of(index, record.node)))
     for (cap, usual), labels in grouped(found).items():
         yield Found(shown_names(list(dict.fromkeys(labels))), {"cap": cap, "default": usual})
 

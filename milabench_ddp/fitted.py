@@ -2,31 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 
-from msgspec.structs import replace
-
-from .table import (
-    Lines,
-    Table,
-    column_widths,
-    is_unknown,
-    only_columns,
-    text_lines,
-    with_alike_below,
-)
-from .visible import in_line
-from .wrapped import width_of, wrapped
+from .table import Table, cells_of, is_unknown, laid_out, widths_of
+from .wrapped import underlined, width_of, wrapped
 
 WIDEST_TEXT = 0.3  # of the width, for a column of texts
 NARROWEST_TEXT = 16  # columns
+Cells = list[list[str]]  # the header, then the rows
 
 
 def fitted_lines(
-    table: Table,
-    width: int,
-    separator: str = " | ",
-    *,
-    ruled: bool = False,
-    stay: Sequence[str] = (),
+    table: Table, width: int, *, ruled: bool = False, stay: Sequence[str] = ()
 ) -> Iterator[str]:
     """A table in lines that are at most ``width`` wide, whatever is in it.
 
@@ -37,132 +22,101 @@ def fitted_lines(
     Args:
         table: the table.
         width: in columns of the terminal.
-        separator: the text between two columns.
-        ruled: whether to put a line of dashes below the header.
+        ruled: whether to put dashes below the header, and only blanks between columns.
         stay: names of columns, in the order in which they stay if not all have room; what is left
             out is told below. Empty: none is left out, and the table comes in parts.
     """
-    notes = table.notes
-    shown = replace(table, notes=())
-    if _width(shown, separator) > width:
-        shown = with_alike_below(shown)
-        notes += shown.notes
-        shown = replace(shown, notes=())
-    parts = [shown]
-    needed = _width(shown, separator)
+    between = 2 if ruled else 3
+    cells, notes = cells_of(table), list(table.notes)
+    kept = list(range(len(table.columns)))
+    if _width(widths_of(cells), kept, between) > width and len(table.rows) > 1:
+        alike = [k for k in kept[1:] if len({row[k] for row in cells[1:]}) == 1]
+        told = [f"{cells[0][k]} {cells[1][k]}" for k in alike if cells[1][k]]
+        notes += [f"(in all rows: {', '.join(told)})"] if told else []
+        kept = [k for k in kept if k not in alike]
+    parts, widths = [kept], widths_of(cells)
+    needed = _width(widths, kept, between)
     if needed > width:
-        has_long_texts = len(_long_texts(shown, width)) > 1
-        shown_texts = _with_wrapped_texts(shown, width, separator)
-        if stay:
-            part, left_out = _with_first(shown_texts, width, separator, stay)
-            parts = [part]
-            if left_out:
-                notes += (f"(left out: {', '.join(left_out)}; --width {needed} shows all)",)
-        elif has_long_texts:
-            yield from _blocks(shown, width)
+        widest = max(NARROWEST_TEXT, int(WIDEST_TEXT * width))
+        texts = [k for k in kept if widths[k] > widest and not table.columns[k].stands_right]
+        rooms = dict.fromkeys(texts, widest)
+        if texts:  # the last one takes what is left
+            of_others = needed - sum(widths[k] for k in texts) + widest * (len(texts) - 1)
+            rooms[texts[-1]] = max(widest, width - of_others)
+        if len(texts) > 1 and not stay:
+            yield from _blocks(table, kept, width)
             parts = []
+        elif stay:
+            cells = _wrapped(cells, rooms)
+            parts = [_first(cells, kept, width, between, stay)]
+            left_out = [cells[0][k] for k in kept if k not in parts[0]]
+            if left_out:
+                notes.append(f"(left out: {', '.join(left_out)}; --width {needed} shows all)")
         else:
-            parts = list(_parts(shown_texts, width, separator))
-    for index, part in enumerate(parts):
-        if index:
-            yield ""
-        yield from text_lines(part, separator, ruled=ruled)
+            cells = _wrapped(cells, rooms)
+            parts = list(_parts(cells, kept, width, between))
+    for number, part in enumerate(parts):
+        yield from [""] if number else underlined(table.title)
+        columns = [table.columns[k] for k in part]
+        shown = [[row[k] for k in part] for row in cells]
+        yield from laid_out(columns, shown, "  " if ruled else " | ", ruled=ruled)
     for note in notes:
         yield from wrapped(note, width, rest=" ")
 
 
-def _width(table: Table, separator: str) -> int:
-    return _together(column_widths(table), separator)
+def _width(widths: Sequence[int], places: Sequence[int], between: int) -> int:
+    return sum(widths[k] for k in places) + between * (len(places) - 1)
 
 
-def _together(widths: Sequence[int], separator: str) -> int:
-    return sum(widths) + len(separator) * (len(widths) - 1)
+def _wrapped(cells: Cells, rooms: dict[int, int]) -> Cells:
+    """The cells with texts in several lines, in columns of these widths."""
+    made = [list(row) for row in cells]
+    for row in made[1:]:
+        for place, room in rooms.items():
+            row[place] = "\n".join(wrapped(row[place], room, cut=True))
+    return made
 
 
-def _widest_text(width: int) -> int:
-    return max(NARROWEST_TEXT, int(WIDEST_TEXT * width))
+def _first(
+    cells: Cells, places: Sequence[int], width: int, between: int, stay: Sequence[str]
+) -> list[int]:
+    """The columns that fit, those of ``stay`` first, but for the first, which always stays."""
+    widths = widths_of(cells)
+    order = {name: place for place, name in enumerate(stay)}
+    kept = [places[0]]
+    for place in sorted(places[1:], key=lambda k: order.get(cells[0][k], len(order))):
+        if _width(widths, [*kept, place], between) <= width:
+            kept.append(place)
+    return sorted(kept)
 
 
-def _long_texts(table: Table, width: int) -> list[int]:
-    widths = column_widths(table)
-    found = []
-    for index, column in enumerate(table.columns):
-        if not column.stands_right and widths[index] > _widest_text(width):
-            found.append(index)
-    return found
-
-
-def _with_wrapped_texts(table: Table, width: int, separator: str) -> Table:
-    """The table with its long texts in several lines; the last such column takes what is left."""
-    rooms = dict.fromkeys(_long_texts(table, width), _widest_text(width))
-    if rooms:
-        last = max(rooms)
-        of_others = _width(table, separator) - sum(column_widths(table)[index] for index in rooms)
-        left = width - of_others - _widest_text(width) * (len(rooms) - 1)
-        rooms[last] = max(rooms[last], left)
-    rows = []
-    for row in table.rows:
-        values = list(row)
-        for index, room in rooms.items():
-            text = table.columns[index].text(row[index])
-            values[index] = Lines("\n".join(wrapped(text, room, cut=True)))
-        rows.append(tuple(values))
-    return replace(table, rows=tuple(rows))
-
-
-def _with_first(
-    table: Table, width: int, separator: str, stay: Sequence[str]
-) -> tuple[Table, list[str]]:
-    """The table with the columns that fit, those of ``stay`` first, and the names of the others."""
-    widths = column_widths(table)
-    names = [column.name for column in table.columns]
-    by_name = {name: place for place, name in enumerate(stay)}
-    order = sorted(range(1, len(names)), key=lambda index: by_name.get(names[index], len(stay)))
-    kept, room = {0}, width - widths[0]
-    for index in order:
-        taken = len(separator) + widths[index]
-        if taken <= room:
-            kept.add(index)
-            room -= taken
-    left_out = [name for index, name in enumerate(names) if index not in kept]
-    return only_columns(table, sorted(kept)), left_out
-
-
-def _parts(table: Table, width: int, separator: str) -> Iterator[Table]:
-    """The table in parts that fit; each begins with the columns that tell its rows apart."""
-    widths = column_widths(table)
-    keys = _keys(table, widths, width / 2, separator)
-    kept = list(range(keys))
-    for index in range(keys, len(widths)):
-        wider = [widths[each] for each in (*kept, index)]
-        if _together(wider, separator) > width and len(kept) > keys:
-            yield only_columns(table, kept)
-            table = replace(table, title="")
-            kept = list(range(keys))
-        kept.append(index)
-    yield only_columns(table, kept)
-
-
-def _keys(table: Table, widths: Sequence[int], most: float, separator: str) -> int:
-    """How many of the first columns tell the rows apart; 1 if they are wider than ``most``."""
-    for count in range(1, len(widths)):
-        if _together(widths[:count], separator) > most:
+def _parts(cells: Cells, places: Sequence[int], width: int, between: int) -> Iterator[list[int]]:
+    """The columns in parts that fit; each begins with those that tell the rows apart."""
+    widths = widths_of(cells)
+    keys = list(places[:1])
+    for count in range(1, len(places)):
+        first = list(places[:count])
+        if _width(widths, first, between) > width / 2:
             break
-        if len({row[:count] for row in table.rows}) == len(table.rows):
-            return count
-    return 1
+        if len({tuple(row[k] for k in first) for row in cells[1:]}) == len(cells) - 1:
+            keys = first
+            break
+    part = list(keys)
+    for place in places[len(keys) :]:
+        if _width(widths, [*part, place], between) > width and len(part) > len(keys):
+            yield part
+            part = list(keys)
+        part.append(place)
+    yield part
 
 
-def _blocks(table: Table, width: int) -> Iterator[str]:
+def _blocks(table: Table, places: Sequence[int], width: int) -> Iterator[str]:
     """Each row as lines of a name and a value, with an empty line between rows."""
-    if table.title:
-        title = in_line(table.title)
-        yield title
-        yield "-" * len(title)
-    widest = max(width_of(column.name) for column in table.columns)
+    yield from underlined(table.title)
+    widest = max(width_of(table.columns[k].name) for k in places)
     for number, row in enumerate(table.rows):
-        if number:
-            yield ""
-        for column, value in zip(table.columns, row, strict=True):
+        yield from [""] if number else []
+        for place in places:
+            column, value = table.columns[place], row[place]
             if not is_unknown(value):
                 yield from wrapped(column.text(value).strip(), width, f"{column.name:{widest}}  ")

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .visible import in_line, visible
-from .wrapped import width_of
+from .wrapped import underlined, width_of
 
 UNKNOWN = "-"
 _NUMBER = re.compile(r"-|[-+][\d.]+(?:e[-+]?\d+)?|-inf")
@@ -128,12 +128,6 @@ def duration_text(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours < 10 else f"{hours} h"
 
 
-class Lines(str):
-    """A text in several lines, as a cell shows it; any other text is shown in one."""
-
-    __slots__ = ()
-
-
 class Column(Struct, frozen=True):
     """A column: its name, and the format of its numbers, which are aligned to the right.
 
@@ -172,8 +166,6 @@ class Column(Struct, frozen=True):
             return value.text(self.format)
         if isinstance(value, float) and self.format:
             return without_exponent(value, self.format)
-        if isinstance(value, Lines):
-            return visible(value)
         return format(value, self.format) if self.format else in_line(str(value))
 
 
@@ -227,24 +219,6 @@ def only_columns(table: Table, kept: Sequence[int]) -> Table:
     )
 
 
-def with_alike_below(table: Table) -> Table:
-    """The table without the columns that show the same in all rows; a note below tells them.
-
-    The first column, which names the rows, stays.
-    """
-    texts = [_cells(table.columns, row) for row in table.rows]
-    alike: dict[int, str] = {}
-    for index, shown in enumerate(zip(*texts, strict=True)):
-        if index and len(table.rows) > 1 and len(set(shown)) == 1:
-            alike[index] = f"{table.columns[index].name} {shown[0]}" if shown[0] else ""
-    if not alike:
-        return table
-    kept = [index for index in range(len(table.columns)) if index not in alike]
-    told = ", ".join(filter(None, alike.values()))
-    notes = (*table.notes, f"(in all rows: {told})") if told else table.notes
-    return replace(only_columns(table, kept), notes=notes)
-
-
 def text_lines(table: Table, separator: str = " | ", *, ruled: bool = False) -> Iterator[str]:
     """The table for a person: its title, its header, its rows and its notes.
 
@@ -253,45 +227,41 @@ def text_lines(table: Table, separator: str = " | ", *, ruled: bool = False) -> 
         separator: the text between two columns.
         ruled: whether to put a line of dashes below the header.
     """
-    if table.title:
-        title = in_line(table.title)
-        yield title
-        yield "-" * len(title)
-    header = [in_line(column.name) for column in table.columns]
-    rows = [_cells(table.columns, row) for row in table.rows]
-    widths = column_widths(table)
-    yield from _lines(table.columns, header, widths, separator)
-    if ruled:
-        yield separator.join("-" * width for width in widths)
-    for row in rows:
-        yield from _lines(table.columns, row, widths, separator)
+    yield from underlined(table.title)
+    yield from laid_out(table.columns, cells_of(table), separator, ruled=ruled)
     yield from table.notes
 
 
-def _cells(columns: Sequence[Column], row: Sequence[Any]) -> list[str]:
-    return [column.text(value) for column, value in zip(columns, row, strict=True)]
+def cells_of(table: Table) -> list[list[str]]:
+    """The texts of the header, then those of each row."""
+    cells = [[in_line(column.name) for column in table.columns]]
+    for row in table.rows:
+        cells.append([c.text(value) for c, value in zip(table.columns, row, strict=True)])
+    return cells
 
 
-def column_widths(table: Table) -> list[int]:
-    """How wide the columns are as text."""
-    header = [in_line(column.name) for column in table.columns]
-    rows = [_cells(table.columns, row) for row in table.rows]
-    return [max(map(_widest_line, texts)) for texts in zip(header, *rows, strict=True)]
+def widths_of(cells: Sequence[Sequence[str]]) -> list[int]:
+    """How wide the columns are; a text can have several lines."""
+    widths = []
+    for column in zip(*cells, strict=True):
+        widths.append(max(width_of(line) for text in column for line in text.split("\n")))
+    return widths
 
 
-def _widest_line(text: str) -> int:
-    return max(map(width_of, text.split("\n")))
-
-
-def _lines(
-    columns: Sequence[Column], texts: Sequence[str], widths: Sequence[int], separator: str
+def laid_out(
+    columns: Sequence[Column], cells: Sequence[Sequence[str]], separator: str, *, ruled: bool
 ) -> Iterator[str]:
-    for parts in zip_longest(*(text.split("\n") for text in texts), fillvalue=""):
-        padded = []
-        for column, text, width in zip(columns, parts, widths, strict=True):
-            blanks = " " * (width - width_of(text))
-            padded.append(blanks + text if column.stands_right else text + blanks)
-        yield separator.join(padded).rstrip()
+    """The lines of the header and the rows; see ``text_lines``."""
+    widths = widths_of(cells)
+    for number, texts in enumerate(cells):
+        for parts in zip_longest(*(text.split("\n") for text in texts), fillvalue=""):
+            padded = []
+            for column, text, width in zip(columns, parts, widths, strict=True):
+                blanks = " " * (width - width_of(text))
+                padded.append(blanks + text if column.stands_right else text + blanks)
+            yield separator.join(padded).rstrip()
+        if ruled and not number:
+            yield separator.join("-" * width for width in widths)
 
 
 def csv_text(table: Table, unknown: str = "") -> str:
@@ -305,12 +275,13 @@ def csv_text(table: Table, unknown: str = "") -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([csv_cell(column.name) for column in table.columns])
     for row in table.rows:
-        writer.writerow([_csv_value(value, unknown) for value in row])
+        shown = [unknown if _has_no_text(value) else csv_cell(value) for value in row]
+        writer.writerow(shown)
     return out.getvalue()
 
 
-def _csv_value(value: Any, unknown: str) -> Any:
-    return unknown if is_unknown(value) and value != "" else csv_cell(value)
+def _has_no_text(value: Any) -> bool:
+    return is_unknown(value) and value != ""
 
 
 def csv_cell(value: Any) -> Any:

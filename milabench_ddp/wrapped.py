@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from .visible import visible
+from .visible import in_line, visible
 
 NARROW = "\u0300"  # below it each character takes one column
 # A word; what stands between backquotes is a command, and stays together.
@@ -69,3 +69,11 @@ def _words(text: str, room: int, *, cut: bool) -> Iterator[str]:
             yield from pieces(word, room)
         else:
             yield word
+
+
+def underlined(title: str) -> Iterator[str]:
+    """A title with a line of dashes below it; nothing if it is empty."""
+    if title:
+        title = in_line(title)
+        yield title
+        yield "-" * len(title)

@@ -30,6 +30,21 @@ def test_columns_that_are_alike_are_told_below_first() -> None:
     ]
 
 
+def test_the_first_column_and_those_of_a_single_row_are_never_told_below() -> None:
+    columns = (Column("bench"), Column("W", ".0f"), Column("cap W", ".0f"), Column("node"))
+    rows = (("a", 1.0, 700.0, ""), ("a", 2.0, 700.4, ""))
+    assert list(fitted_lines(Table(columns, rows, notes=("a note",)), 22)) == [
+        "bench | W",
+        "a     | 1",
+        "a     | 2",
+        "a note",
+        "(in all rows: cap W",
+        " 700, node -)",
+    ]
+    one = "".join(fitted_lines(Table(columns, rows[:1]), 22))
+    assert "in all rows" not in one
+
+
 def test_then_the_table_comes_in_parts() -> None:
     assert list(fitted_lines(WIDE, 30)) == [
         "bench | number 1 | number 2",

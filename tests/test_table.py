@@ -17,7 +17,6 @@ from milabench_ddp.table import (
     percent_text,
     size_text,
     text_lines,
-    with_alike_below,
     without_unknown,
 )
 
@@ -155,19 +154,6 @@ def test_a_spreadsheet_gets_the_number_without_its_error() -> None:
     table = Table((Column("x", ".1f"),), ((Measured(1.23456, 0.1),), (Measured(nan, nan),)))
     assert csv_text(table).splitlines() == ["x", "1.23456", '""']
     assert list(text_lines(table)) == ["   x", "1.23", "   -"]
-
-
-def test_columns_that_are_alike_are_told_below() -> None:
-    columns = (Column("bench"), Column("W", ".0f"), Column("cap W", ".0f"), Column("node"))
-    rows = (("a", 1.0, 700.0, ""), ("a", 2.0, 700.4, ""))
-    made = with_alike_below(Table(columns, rows, "Devices", ("a note",)))
-    assert made.columns == columns[:2]
-    assert made.rows == (("a", 1.0), ("a", 2.0))
-    assert made.notes == ("a note", "(in all rows: cap W 700, node -)")
-    assert with_alike_below(TABLE) == TABLE
-    one = Table(columns, rows[:1])
-    assert with_alike_below(one) == one
-    assert with_alike_below(Table(columns, ())) == Table(columns, ())
 
 
 def test_an_uncertainty_that_is_too_small_for_a_float_is_none() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from ..fitted import fitted_lines
 from ..visible import in_line
-from ..wrapped import wrapped
+from ..wrapped import underlined, wrapped
 from . import blocks as of
 
 WIDTH = 100  # columns, where no terminal says how many it has
@@ -41,18 +41,14 @@ def _block(block: of.Block, width: int) -> Iterator[str]:
         case of.Findings():
             yield from _findings(block, width)
         case of.TableBlock(table, stay, is_ruled):
-            separator = "  " if is_ruled else " | "
-            yield from fitted_lines(table, width, separator, ruled=is_ruled, stay=stay)
+            yield from fitted_lines(table, width, ruled=is_ruled, stay=stay)
         case of.Code(lines):
             for line in lines:
                 said = line.lstrip()
                 yield from wrapped(said, width, " " * (4 + len(line) - len(said)))
         case of.Section(inside, title):
             lines = tuple(_lines(inside, width))
-            if lines and title:
-                title = in_line(title)
-                yield title
-                yield "-" * len(title)
+            yield from underlined(title) if lines else ()
             yield from lines
 
 

@@ -1,26 +1,10 @@
 """What a document is made of: a format lays out each kind of block in its own way, or skips it."""
 
-from collections.abc import Callable, Iterable
-from typing import Protocol
+from collections.abc import Iterable
 
 from msgspec import Struct
 
 from ..table import Table
-
-
-class Drawn(Protocol):
-    """A chart: an id of its own on a page, its title, and the numbers behind it."""
-
-    @property
-    def id(self) -> str: ...
-
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def table(self) -> Table: ...
-
-    def svg(self, width: float) -> str: ...
 
 
 class Headline(Struct, frozen=True):
@@ -28,13 +12,6 @@ class Headline(Struct, frozen=True):
 
     title: str
     text: str = ""
-
-
-class Badge(Struct, frozen=True):
-    """A result in a few words, for a page."""
-
-    text: str
-    kind: str  # error, warning, good or quiet: its colour
 
 
 class Fact(Struct, frozen=True):
@@ -87,18 +64,11 @@ class Code(Struct, frozen=True):
     lines: tuple[str, ...]
 
 
-class Drawing(Struct, frozen=True):
-    """A chart, for a page; it is made only where it is shown."""
-
-    make: Callable[[], Drawn]
-
-
 class Section(Struct, frozen=True):
     """Blocks that belong together; without any of them the section is left out."""
 
     inside: "Iterable[Block]"
     title: str = ""
-    heading: str = ""  # of the page alone
 
 
 class Fold(Struct, frozen=True):
@@ -108,17 +78,4 @@ class Fold(Struct, frozen=True):
     inside: "Iterable[Block]"
 
 
-Block = (
-    Headline
-    | Badge
-    | Fact
-    | Line
-    | Caption
-    | Bullet
-    | Findings
-    | TableBlock
-    | Code
-    | Drawing
-    | Section
-    | Fold
-)
+Block = Headline | Fact | Line | Caption | Bullet | Findings | TableBlock | Code | Section | Fold

@@ -24,8 +24,9 @@ _PRESET = re.compile(r"(disabled by the preset [^:]+): .*")  # `milabench list` 
 def verdict(report: Report) -> str:
     """Whether all went well, and what did not."""
     tried, failed = report.tried, report.failed
+    processes = _count(tried, "process", "es")
     if report.passed:
-        return f"PASS: {_count(len(report.rows), 'benchmark')}, {_processes(tried)}, none failed"
+        return f"PASS: {_count(len(report.rows), 'benchmark')}, {processes}, none failed"
     if report.cancelled:
         missing = {failure.benchmark for failure in report.failures} | set(report.unmeasured)
         measured = sum(row.name not in missing for row in report.rows)
@@ -34,16 +35,17 @@ def verdict(report: Report) -> str:
     if failed:
         names = list(dict.fromkeys(failure.benchmark for failure in report.failures))
         where = f", in {shown_names(names, NAMES)}" if names else ""
-        return f"FAIL: {failed:g} of {_processes(tried)} failed ({failed / tried:.0%}){where}"
+        return f"FAIL: {failed:g} of {processes} failed ({failed / tried:.0%}){where}"
     if report.goes_on:
-        return f"none yet: the run goes on; {_processes(tried)}, none failed so far"
+        return f"none yet: the run goes on; {processes}, none failed so far"
     unmeasured = report.unmeasured
     if not report.has_measured:
         return "FAIL: nothing was measured"
     if unmeasured:
         return f"FAIL: nothing was measured in {shown_names(unmeasured, NAMES)}"
     if not report.succeeded:
-        return f"FAIL: the run was {_outcomes(report)}"
+        outcomes = dict.fromkeys(run.outcome for run in report.runs if run.outcome != Outcome.OK)
+        return f"FAIL: the run was {' and '.join(filter(None, outcomes))}"
     first, *others = (each for each in report.findings if each.severity is Severity.ERROR)
     said = first.sentence.removeprefix(f"{first.benchmark}: ")
     where = f" (in {first.benchmark})" if said != first.sentence else ""
@@ -51,17 +53,8 @@ def verdict(report: Report) -> str:
     return f"FAIL: {said}{where}{more}"
 
 
-def _processes(count: float) -> str:
-    return _count(count, "process", "es")
-
-
 def _count(count: float, noun: str, plural: str = "s") -> str:
     return f"{count:g} {noun}{plural * (count != 1)}"
-
-
-def _outcomes(report: Report) -> str:
-    outcomes = dict.fromkeys(run.outcome for run in report.runs if run.outcome != Outcome.OK)
-    return " and ".join(filter(None, outcomes))
 
 
 def score(report: Report) -> str:
@@ -76,25 +69,19 @@ def run_facts(run: RunInfo) -> dict[str, str]:
     """What was run, when and where, by what the lines are about; what is not known is empty."""
     outcome = "still going on" if run.outcome is None else run.outcome
     path = str(run.path)
+    states = [f"running: {some(run.running)}"] if run.running else []
+    # in a run that has ended, a benchmark that waits never ran, and is among the failures
+    if run.waiting and run.outcome is None:
+        states.append(f"waiting: {some(run.waiting)}")
     machine = run.host, run.devices or run.arch, run.cpu, run.version
     return {
         "Run": f"{path}: {outcome}" if outcome else path,
-        "State": _states(run),
+        "State": "; ".join(states),
         "Time": _time(run),
         "Machine": "; ".join(filter(None, machine)),
         "Preset": _preset(run),
         "Order": "" if run.seed is None else f"random: --shuffle --seed {run.seed}",
     }
-
-
-def _states(run: RunInfo) -> str:
-    states = []
-    if run.running:
-        states.append(f"running: {some(run.running)}")
-    # in a run that has ended, a benchmark that waits never ran, and is among the failures
-    if run.waiting and run.outcome is None:
-        states.append(f"waiting: {some(run.waiting)}")
-    return "; ".join(states)
 
 
 def _time(run: RunInfo) -> str:

@@ -9,7 +9,6 @@ from ...render.blocks import Block, Bullet, Fact, Section, TableBlock
 from ...render.markdown import markdown_of
 from ...render.text import text_of
 from ...table import Column, Measured, Table, csv_text, given_percent_text, table_from
-from .comparison_page import comparison_page
 from .model import ComparedBenchmark, ComparedSide, Comparison, SideRate, Unit
 from .verdicts import FALSE, RatioVerdict
 
@@ -81,6 +80,9 @@ def comparison_csv(comparison: Comparison) -> str:
 
 
 def comparison_html(comparison: Comparison) -> str:
+    # imported here because it takes long to import
+    from .comparison_page import comparison_page
+
     head = [(fact.name, text) for fact in _head(comparison) for text in fact.texts]
     sentences = list(_sentences(comparison))
     return comparison_page(comparison, comparison_table(comparison), head, sentences)

@@ -23,7 +23,8 @@ MOST_ROWS = 512  # of a table; a command shows the others
 # so that colour never makes much of little.
 SHADES = (0.01, 0.02, 0.05, 0.1, 0.2)
 _NOT_IN_AN_ID = re.compile(r"[^A-Za-z0-9_.]+")
-_ESCAPED = NUMBERS | {ord(mark): escape(mark) for mark in "&<>\"'"}
+_NO_CHARACTERS = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}  # no XML can have them
+_ESCAPED = NUMBERS | _NO_CHARACTERS | {ord(mark): escape(mark) for mark in "&<>\"'"}
 
 
 def text(value: object) -> Markup:
@@ -31,6 +32,18 @@ def text(value: object) -> Markup:
     if isinstance(value, Markup):
         return value
     return Markup(SECRETS.hide(str(value)).translate(_ESCAPED))
+
+
+def place(value: float) -> str:
+    """A coordinate of a drawing, to a tenth.
+
+    Raises:
+        ValueError: it is not finite: nothing can be drawn there.
+    """
+    if not math.isfinite(value):
+        raise ValueError(f"{value} is no place in a drawing")
+    shown = f"{value:.1f}".removesuffix(".0")
+    return "0" if shown == "-0" else shown
 
 
 def render(template: str, **values: object) -> Markup:
@@ -42,6 +55,7 @@ def _environment() -> Environment:
     made = Environment(
         loader=FunctionLoader(_source), autoescape=True, finalize=text, undefined=StrictUndefined
     )
+    made.filters["place"] = place
     made.filters["json"] = lambda value: encode(value).decode(errors="replace")
     return made
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markupsafe import Markup
 
 from milabench_ddp.errors import RunDirError, SelectionError
 from milabench_ddp.report import plots
@@ -18,7 +19,7 @@ from tests.support.svg import parsed
 
 
 def chart(subject: str, kind: str = "ledger", part: str = "") -> Chart:
-    return Chart(kind, subject, part, "t", "d", lambda _: Drawing(1, ()), Table((), ()))
+    return Chart(kind, subject, part, "t", "d", lambda _: Drawing(1, Markup()), Table((), ()))
 
 
 @given(st.lists(st.tuples(st.text(st.characters()), st.text(st.characters()))))

@@ -1,13 +1,14 @@
 """The frame of a chart: its axes, what is shaded in it, and the legend below it."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from ...render.html import render
 from .scale import MakeScale, Scale, linear
-from .svg import SIZE, Drawing, Place, box, label, line, path, shortened, widest
-from .theme import AREAS, MARKERS, shape
+from .svg import SIZE, Drawing, Place, box, line, shortened, widest
+from .theme import MARKERS
 
 LINE = 1.5 * SIZE
 GAP = 6.0
@@ -22,6 +23,15 @@ class Axis(Struct, frozen=True):
 
     name: str
     scale: MakeScale = linear
+
+
+class Span(Struct, frozen=True):
+    """A part of the horizontal axis that stands out."""
+
+    name: str
+    begin: float  # finite, as the end
+    end: float
+    kind: str = "shade"  # or one of ``AREAS``
 
 
 class Axes(Struct, frozen=True):
@@ -46,8 +56,12 @@ class Axes(Struct, frozen=True):
     def bottom(self) -> float:
         return self.top + self.height
 
+    @property
+    def across(self) -> float:
+        return self.width - 2 * self.inset
+
     def x_of(self, value: float) -> float:
-        return self.left + self.inset + self.shift + self.x.share(value) * self._across
+        return self.left + self.inset + self.shift + self.x.share(value) * self.across
 
     def y_of(self, value: float) -> float:
         return self.bottom - self.y.share(value) * self.height
@@ -59,40 +73,9 @@ class Axes(Struct, frozen=True):
         """The line through values, as the text of a path."""
         return line(self.place(x, y) for x, y in values)
 
-    def horizontal(self) -> Iterator[str]:
-        """The axis below: its grid, its ticks, and its name."""
-        places = [self.x_of(tick) for tick in self.x.ticks]
-        yield shape("grid", "".join(path("M", x, self.top, "v", self.height) for x in places))
-        room = self._across / max(len(places) - 1, 1)
-        yield from labels(self.x.texts, places, room, self.bottom + LINE - 4)
-        middle = self.left + self.inset + self._across / 2
-        name = shortened(self.x_name, self._across)
-        yield label(name, middle, self.bottom + 2 * LINE - 2, "muted", "middle")
-
-    def vertical(self) -> Iterator[str]:
-        """The axis on the left: its grid, its ticks, and above them its name."""
-        places = [self.y_of(tick) for tick in self.y.ticks]
-        yield shape("grid", "".join(path("M", self.left, y, "h", self.width) for y in places))
-        for y, words in zip(places, self.y.texts, strict=True):
-            yield label(words, self.left - GAP, y + MIDDLE, anchor="end")
-        yield label(shortened(self.y_name, self.right), 0, self.top - LINE / 2, "muted")
-
-    @property
-    def _across(self) -> float:
-        return self.width - 2 * self.inset
-
-
-class Span(Struct, frozen=True):
-    """A part of the horizontal axis that stands out."""
-
-    name: str
-    begin: float  # finite, as the end
-    end: float
-    kind: str = "shade"  # or one of ``AREAS``
-
-    def draw(self, axes: Axes) -> str:
-        begin, end = axes.x_of(self.begin), axes.x_of(self.end)
-        return shape(self.kind, box(begin, axes.top, end - begin, axes.height))
+    def span(self, span: Span) -> str:
+        begin = self.x_of(span.begin)
+        return box(begin, self.top, self.x_of(span.end) - begin, self.height)
 
 
 class LegendEntry(Struct, frozen=True):
@@ -102,78 +85,59 @@ class LegendEntry(Struct, frozen=True):
     kind: str
     marker: int | None = None
 
-    def swatch(self, x: float, y: float) -> str:
-        """What is drawn before the name, from x on and around y."""
-        if self.kind == "shade" or self.kind in AREAS:
-            return shape(self.kind, box(x, y - 5, SWATCH, 10))
-        drawn = shape(self.kind, path("M", x, y, "h", SWATCH))
-        return drawn if self.marker is None else drawn + marker(self.marker, x + SWATCH / 2, y)
-
 
 def framed(
+    template: str,
     axes: Axes,
     spans: Sequence[Span],
-    inside: Iterable[str],
     entries: Sequence[LegendEntry],
     width: float,
+    **inside: object,
 ) -> Drawing:
     """A frame with its axes and what is in it, and below it the legend.
 
     Args:
+        template: one that extends ``axes.html``.
         axes: the frame.
         spans: what is shaded in it.
-        inside: the elements that stand on the shades and the grid.
         entries: of the legend, without the spans.
         width: of the whole drawing.
+        inside: what the template draws on the shades and the grid.
     """
-    drawn = [*(span.draw(axes) for span in spans), *axes.horizontal()]
-    left = 0.0
-    if axes.y_name:
-        drawn += axes.vertical()
-        left = axes.left
-    outline = shape("axis", box(axes.left, axes.top, axes.width, axes.height))
+    left = axes.left if axes.y_name else 0.0
     entries = [*entries, *(LegendEntry(span.name, span.kind) for span in spans)]
-    bottom = axes.bottom + 2 * LINE + GAP
-    below, height = legend(entries, left, bottom, width - left)
-    return Drawing(bottom + height, (*drawn, outline, *inside, *below))
-
-
-def legend(
-    entries: Sequence[LegendEntry], left: float, top: float, width: float
-) -> tuple[list[str], float]:
-    """The elements of a legend, and how high it is."""
-    names = [shortened(entry.name, width - SWATCH - GAP) for entry in entries]
+    names = [shortened(entry.name, width - left - SWATCH - GAP) for entry in entries]
     room = SWATCH + widest(names) + 4 * GAP
-    columns = max(int((width + 3 * GAP) / room), 1)
-    drawn = []
+    columns = max(int((width - left + 3 * GAP) / room), 1)
+    bottom = axes.bottom + 2 * LINE + GAP
+    legend = []
     for index, (entry, name) in enumerate(zip(entries, names, strict=True)):
-        x = left + index % columns * room
-        y = top + (index // columns + 0.5) * LINE
-        drawn += [entry.swatch(x, y), label(name, x + SWATCH + GAP, y + MIDDLE)]
-    return drawn, math.ceil(len(entries) / columns) * LINE
-
-
-def marker(index: int, x: float, y: float, hint: str = "") -> str:
-    """The marker of a curve, with what is shown under the pointer."""
-    return shape(f"marker marker{index}", path("M", x, y) + MARKERS[index], hint)
+        x, y = left + index % columns * room, bottom + (index // columns + 0.5) * LINE
+        legend.append((entry, name, x, y))
+    places = [axes.x_of(tick) for tick in axes.x.ticks]
+    shown = labels(axes.x.texts, places, axes.across / max(len(places) - 1, 1))
+    heights = [axes.y_of(tick) for tick in axes.y.ticks]
+    svg = render(
+        template, axes=axes, spans=spans, legend=legend, x_places=places, x_names=shown,
+        x_name=shortened(axes.x_name, axes.across), y_name=shortened(axes.y_name, axes.right),
+        y_ticks=list(zip(heights, axes.y.texts, strict=False)), markers=MARKERS, box=box,
+        frame=box(axes.left, axes.top, axes.width, axes.height), line=LINE, gap=GAP,
+        middle=MIDDLE, swatch=SWATCH, **inside,
+    )  # fmt: skip
+    return Drawing(bottom + math.ceil(len(entries) / columns) * LINE, svg)
 
 
 def labels(
-    names: Sequence[str],
-    middles: Sequence[float],
-    room: float,
-    base: float,
-    most: float = math.inf,
-) -> Iterator[str]:
+    names: Sequence[str], middles: Sequence[float], room: float, most: float = math.inf
+) -> list[tuple[str, float]]:
     """Names in a row: where not all have room, each second one, each third one and so on.
 
     Args:
         names: the texts.
         middles: the middle of each, from left to right.
         room: from one middle to the next.
-        base: the base line.
         most: the width of a name, of which more is cut off if it has no room.
     """
     every = max(math.ceil((min(widest(names), most) + GAP) / room), 1)
-    for name, x in list(zip(names, middles, strict=True))[::every]:
-        yield label(shortened(name, every * room - 2), x, base, anchor="middle")
+    shown = list(zip(names, middles, strict=True))[::every]
+    return [(shortened(name, every * room - 2), x) for name, x in shown]

@@ -1,12 +1,14 @@
 """A chart: a drawing, what it says in words, and its numbers as a table."""
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
+from markupsafe import Markup
 from msgspec import Struct
 
+from ...render.html import render
 from ...table import Table
-from .svg import SIZE, Drawing, box, element, label, shortened, text
+from .svg import SIZE, Drawing, box, shortened
 from .theme import TEXTURES, paper_style
 
 WIDTH = 640.0  # of a chart, in units of which the text is 13 high
@@ -37,30 +39,22 @@ class Chart(Struct, frozen=True):
     def svg(self, width: float = WIDTH) -> str:
         """The chart as an element of a page, without its style: see ``theme``."""
         drawing = self.draw(width)
-        size = f"0 0 {width:g} {drawing.height:g}"
-        return self._svg(drawing.elements, viewBox=size)
+        made = render(
+            "chart.html", id=self.id, title=self.title, description=self.description,
+            width=f"{width:g}", height=f"{drawing.height:g}", drawing=drawing.svg,
+        )  # fmt: skip
+        return str(made)
 
     def file(self, width: float = WIDTH) -> str:
         """The chart as a file of its own, with its title and its style, for paper."""
         drawing = self.draw(width)
         left, top = -MARGIN, -MARGIN - HEADING
         across, down = width + 2 * MARGIN, drawing.height + HEADING + 2 * MARGIN
-        # viewers do not draw the background of the root element, and slides can be dark
-        paper = element("path", d=box(left, top, across, down), fill="#ffffff")
-        heading = label(shortened(self.title, width), 0, -0.6 * SIZE, "heading")
-        return self._svg(
-            (element("style", paper_style()), TEXTURES, paper, heading,
-             *drawing.elements),
-            xmlns="http://www.w3.org/2000/svg",
-            viewBox=f"{left:g} {top:g} {across:g} {down:g}",
-            width=across,
-            height=down,
+        sizes = {"left": left, "top": top, "across": across, "down": down}
+        made = render(
+            "chart_file.html", id=self.id, title=self.title, description=self.description,
+            style=Markup(paper_style()), textures=Markup(TEXTURES), sizes=sizes,
+            paper=box(left, top, across, down), heading=shortened(self.title, width),
+            drawing=drawing.svg,
         )  # fmt: skip
-
-    def _svg(self, inside: Iterable[str], **attributes: str | float) -> str:
-        title = element("title", text(self.title), id=f"{self.id}-title")
-        said = element("desc", text(self.description), id=f"{self.id}-desc")
-        return element(
-            "svg", title, said, *inside, class_="chart", role="img",
-            aria_labelledby=f"{self.id}-title {self.id}-desc", **attributes,
-        )  # fmt: skip
+        return str(made)

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from ...render.html import render
 from ...results.records import is_finite
 from ..statistics.values import NAN, known
 from .axes import GAP, LINE, MIDDLE, labels
-from .svg import SIZE, Drawing, box, label, shortened, text_width, widest
-from .theme import DARK_HEATS, HEATS, shape
+from .svg import SIZE, Drawing, box, shortened, text_width, widest
+from .theme import DARK_HEATS, HEATS
 
 ROW = 24.0
 MOST_LABEL = 0.4  # of the width
@@ -53,45 +54,45 @@ class HeatMap(Struct, frozen=True):
         down = ROW if with_words else max(min(across, ROW), LOWEST)
         top = 2 * LINE
         middles = [left + across * (k + 0.5) for k in range(count)]
-        drawn = [
-            label(shortened(self.column_name, width - left), left, LINE - 6, "muted"),
-            label(shortened(self.row_name, left - GAP), 0, top - 6, "muted"),
-            *labels(self.columns, middles, across, top - 6, WIDEST_NAME),
+        columns = labels(self.columns, middles, across, WIDEST_NAME)
+        names = [
+            (shortened(self.column_name, width - left), left, LINE - 6, "muted", ""),
+            (shortened(self.row_name, left - GAP), 0.0, top - 6, "muted", ""),
+            *((name, x, top - 6, "", "middle") for name, x in columns),
         ]
         every = max(math.ceil(LINE / down), 1)  # one row in so many has its name
         values = known(cell.value for row in self.cells for cell in row)
         low, high = min(values, default=NAN), max(values, default=NAN)
-        boxes: dict[int, str] = defaultdict(str)
-        words = []
+        heats: dict[int, str] = defaultdict(str)
+        cells = []
         for i, row in enumerate(self.cells):
             y = top + down * i
             base = y + down / 2 + MIDDLE
             if i % every == 0:
-                drawn.append(label(shortened(self.rows[i], left - GAP), 0, base))
+                names.append((shortened(self.rows[i], left - GAP), 0.0, base, "", ""))
             for k, cell in enumerate(row):
-                x = left + across * k
                 heat = heat_of(cell.value, low, high)
-                boxes[heat] += box(x, y, across, down)
+                heats[heat] += box(left + across * k, y, across, down)
                 if with_words:
-                    shown = shortened(cell.words, across - 2)
-                    words.append(label(shown, x + across / 2, base, _contrast(heat), "middle"))
-        for heat, path in sorted(boxes.items()):
-            drawn.append(shape(f"area heat{heat}" if heat != UNKNOWN else "area shade", path))
+                    cells.append((shortened(cell.words, across - 2), middles[k], base, heat))
         bottom = top + down * len(self.rows) + GAP
-        key = self._key(f"{low:,.4g}", f"{high:,.4g}", bottom, width) if values else []
-        return Drawing(bottom + (LINE if key else 0.0), (*drawn, *words, *key))
+        key = self._key(f"{low:,.4g}", f"{high:,.4g}", bottom, width) if values else None
+        svg = render(
+            "heat_map.html", names=names, heats=sorted(heats.items()), cells=cells, key=key,
+            dark=DARK_HEATS,
+        )  # fmt: skip
+        return Drawing(bottom + (LINE if key else 0.0), svg)
 
-    def _key(self, low: str, high: str, top: float, width: float) -> list[str]:
+    def _key(self, low: str, high: str, top: float, width: float) -> dict[str, object]:
         keys = text_width(low) + text_width(high) + HEATS * SIZE + 4 * GAP
         name = shortened(self.value_name, width - keys)
-        base = top + LINE - 6
         x = text_width(name) + 2 * GAP
-        drawn = [label(name, 0, base, "muted"), label(low, x, base)]
-        x += text_width(low) + GAP
-        for heat in range(HEATS):
-            drawn.append(shape(f"area heat{heat}", box(x + heat * SIZE, top + 4, SIZE, SIZE)))
-        drawn.append(label(high, x + HEATS * SIZE + GAP, base))
-        return drawn
+        begin = x + text_width(low) + GAP
+        boxes = [box(begin + heat * SIZE, top + 4, SIZE, SIZE) for heat in range(HEATS)]
+        return {
+            "name": name, "low": low, "high": high, "x_low": x, "boxes": boxes,
+            "x_high": begin + HEATS * SIZE + GAP, "base": top + LINE - 6,
+        }  # fmt: skip
 
 
 def heat_of(value: float, low: float, high: float) -> int:
@@ -101,9 +102,3 @@ def heat_of(value: float, low: float, high: float) -> int:
     if not high - low > 1e-9 * max(abs(low), abs(high)):
         return 0
     return min(int(HEATS * (value - low) / (high - low)), HEATS - 1)
-
-
-def _contrast(heat: int) -> str:
-    if heat == UNKNOWN:
-        return "muted"
-    return "on-dark" if heat >= DARK_HEATS else "on-light"

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from ...results.records import is_finite
 from ..statistics.values import NAN
-from .axes import ABOVE, GAP, MIDDLE, Axes, Axis, LegendEntry, Span, framed, marker
+from .axes import ABOVE, GAP, Axes, Axis, LegendEntry, Span, framed
 from .scale import reachable
-from .svg import Drawing, Place, box, label, path, shortened, widest
-from .theme import AREAS, shape
+from .svg import Drawing, Place, box, shortened, widest
+from .theme import AREAS
 
 HEIGHT = 200.0  # of the frame
 ROOM_FOR_MARKER, ASIDE = 12.0, 6.0
@@ -78,13 +78,14 @@ class Plot(Struct, frozen=True):
             at = index if curve.has_markers else None
             entries.append(LegendEntry(curve.name, f"line line{index}", at))
         entries = entries if len(entries) > 1 else []  # of one curve the title says what it is
-        lines = [curve.ideal for curve in self.curves if len(curve.ideal) > 1]
-        if lines:
+        ideals = [axes.line(each.ideal) for each in self.curves if len(each.ideal) > 1]
+        if ideals:
             entries.append(LegendEntry("ideal", "ideal"))
-        drawn = [shape("ideal", axes.line(places)) for places in lines]
-        for index, (curve, shift) in enumerate(zip(self.curves, shifts, strict=True)):
-            drawn += _curve(curve, index, replace(axes, shift=shift))
-        return framed(axes, self.spans, drawn, entries, width)
+        pairs = zip(self.curves, shifts, strict=True)
+        curves = [_drawn(curve, replace(axes, shift=shift)) for curve, shift in pairs]
+        return framed(
+            "plot.html", axes, self.spans, entries, width, ideals=ideals, curves=curves, cap=CAP
+        )
 
 
 def _heights(curves: Sequence[Curve]) -> Iterator[float]:
@@ -103,28 +104,26 @@ def _shifts(curves: Sequence[Curve]) -> list[float]:
     return [ASIDE * (index - (len(curves) - 1) / 2) for index in range(len(curves))]
 
 
-def _curve(curve: Curve, index: int, axes: Axes) -> Iterator[str]:
+def _drawn(curve: Curve, axes: Axes) -> dict[str, object]:
+    """What ``plot.html`` draws of a curve: its paths, and the places of its whiskers and points."""
     around = curve.around
+    drawn: dict[str, object] = {"band": "", "whiskers": [], "points": [], "line": ""}
     if around and curve.is_band:
         upper = [(point.x, point.high) for point in around]
         lower = [(point.x, point.low) for point in reversed(around)]
-        yield shape(f"band band{index}", f"{axes.line([*upper, *lower])}z")
+        drawn["band"] = f"{axes.line([*upper, *lower])}z"
+    elif around:
+        whiskers = []
+        for point in around:
+            # an end that is beyond the axis has no cap
+            caps = [axes.y_of(end) for end in (point.low, point.high) if axes.y.holds(end)]
+            ends = axes.y_of(point.low), axes.y_of(point.high)
+            whiskers.append((axes.x_of(point.x), *ends, caps))
+        drawn["whiskers"] = whiskers
     if len(curve.points) > 1:
-        yield shape(f"line line{index}", axes.line((point.x, point.y) for point in curve.points))
-    if around and not curve.is_band:
-        yield shape("whisker", "".join(_whisker(point, axes) for point in around))
+        drawn["line"] = axes.line((point.x, point.y) for point in curve.points)
     if curve.has_markers or len(curve.points) == 1:
-        for point in curve.points:
-            yield marker(index, *axes.place(point.x, point.y), point.words)
-
-
-def _whisker(point: ChartPoint, axes: Axes) -> str:
-    """An interval; an end that is beyond the axis has no cap."""
-    x, low, high = axes.x_of(point.x), axes.y_of(point.low), axes.y_of(point.high)
-    drawn = path("M", x, low, "V", high)
-    for end, y in ((point.low, low), (point.high, high)):
-        if axes.y.holds(end):
-            drawn += path("M", x - CAP, y, "h", 2 * CAP)
+        drawn["points"] = [(*axes.place(each.x, each.y), each.words) for each in curve.points]
     return drawn
 
 
@@ -164,37 +163,29 @@ class Bars(Struct, frozen=True):
         right = max(right, widest(scale.texts[-1:]) / 2 + GAP)
         down = high * max(len(self.rows), 1)
         axes = Axes(left, TOP, width - left - right, down, scale, self.axis.name)
-        drawn = []
-        if is_finite(self.line):
-            drawn.append(shape("ideal", path("M", axes.x_of(self.line), TOP, "v", axes.height)))
-        middles = [TOP + high * (index + 0.5) for index in range(len(self.rows))]
-        boxes: dict[str, str] = dict.fromkeys(AREAS, "")
-        for row, y in zip(self.rows, middles, strict=True):
+        areas: dict[str, str] = dict.fromkeys(AREAS, "")  # one path for each, as there can be many
+        rows = []
+        for index, row in enumerate(self.rows):
+            y = TOP + high * (index + 0.5)
             done = 0.0
             for kind, length in row.lengths:
                 begin, end = axes.x_of(done), axes.x_of(done + length)
-                boxes[kind] += box(begin, y - thick / 2, end - begin, thick)
+                areas[kind] += box(begin, y - thick / 2, end - begin, thick)
                 done += length
-        # one path for each kind of area, because there can be many
-        drawn += [shape(kind, path) for kind, path in boxes.items() if path]
-        for row, y in zip(self.rows, middles, strict=True):
-            drawn += _beside(row, y, axes, width)
+            whisker = None
+            if not math.isnan(row.low + row.high):
+                # an end that is beyond the axis has no cap
+                caps = [axes.x_of(end) for end in (row.low, row.high) if axes.x.holds(end)]
+                whisker = axes.x_of(row.low), axes.x_of(row.high), caps
+            rows.append({
+                "y": y, "label": shortened(row.label, left - GAP), "whisker": whisker,
+                "mark": axes.x_of(row.mark) if is_finite(row.mark) else None, "marker": row.marker,
+                "hint": f"{row.label}: {row.words}",
+                "words": shortened(row.words, width - axes.right - GAP),
+            })  # fmt: skip
         entries = [LegendEntry(name, kind) for kind, name in self.names]
-        return framed(axes, self.spans, drawn, entries, width)
-
-
-def _beside(row: Bar, y: float, axes: Axes, width: float) -> Iterator[str]:
-    room = axes.left - GAP
-    yield label(shortened(row.label, room), room, y + MIDDLE, anchor="end")
-    if not math.isnan(row.low + row.high):
-        low, high = axes.x_of(row.low), axes.x_of(row.high)
-        drawn = path("M", low, y, "H", high)
-        for end, x in ((row.low, low), (row.high, high)):
-            if axes.x.holds(end):  # one that is beyond the axis has no cap
-                drawn += path("M", x, y - CAP, "v", 2 * CAP)
-        yield shape("whisker", drawn)
-    if is_finite(row.mark):
-        yield marker(row.marker, axes.x_of(row.mark), y, f"{row.label}: {row.words}")
-    if row.words:
-        words = shortened(row.words, width - axes.right - GAP)
-        yield label(words, axes.right + GAP, y + MIDDLE)
+        ideal = axes.x_of(self.line) if is_finite(self.line) else None
+        return framed(
+            "bars.html", axes, self.spans, entries, width, ideal=ideal, areas=areas, rows=rows,
+            cap=CAP,
+        )  # fmt: skip

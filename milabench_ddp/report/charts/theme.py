@@ -7,8 +7,6 @@ both inside, with the colours of the light theme.
 import re
 from pathlib import Path
 
-from .svg import element, text
-
 _HERE = Path(__file__).parent
 PAGE_STYLE = (_HERE / "theme.css").read_text("utf-8")
 TEXTURES = "".join(map(str.strip, (_HERE / "textures.svg").read_text("utf-8").splitlines()))
@@ -37,17 +35,3 @@ def paper_style() -> str:
     values = {**colours(light), "font": "sans-serif"}
     rules = rules[rules.index(".chart{") :]
     return re.sub(r"var\(--chart-(\w+)\)", lambda found: values[found[1]], rules)
-
-
-def shape(kind: str, drawn: str, hint: str = "") -> str:
-    """A path of one of ``AREAS``, or else of a class of the style.
-
-    Args:
-        kind: the name of the area, or the class.
-        drawn: the text of the path.
-        hint: what a browser shows under the pointer.
-    """
-    title = [element("title", text(hint))] if hint else []
-    if kind in AREAS:
-        return element("path", *title, class_="area", fill=f"url(#chart-{kind})", d=drawn)
-    return element("path", *title, class_=kind, d=drawn)

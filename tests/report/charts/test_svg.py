@@ -5,53 +5,55 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from milabench_ddp.report.charts.svg import (
-    clean,
-    element,
-    label,
-    line,
-    number,
-    path,
-    shortened,
-    text,
-    text_width,
-)
+from milabench_ddp.render.html import place, text
+from milabench_ddp.report.charts.axes import Axis
+from milabench_ddp.report.charts.chart import Chart
+from milabench_ddp.report.charts.plot import Bar, Bars
+from milabench_ddp.report.charts.svg import box, line, shortened, text_width
+from milabench_ddp.table import Table
+from tests.support.svg import parsed
 
 ANY = st.text(st.characters())  # with control characters and lone surrogates
 
 
 @given(ANY, ANY)
-def test_any_text_can_stand_in_an_element_and_in_an_attribute(words: str, name: str) -> None:
-    svg = element("g", label(words, 1, 2, name), id=name)
-    svg.encode()  # as a file
-    found = ElementTree.fromstring(svg)
-    # a parser makes spaces of line ends in attributes
-    assert found.get("id", "") == clean(name).translate(str.maketrans("\n\t", "  "))
-    (inside,) = found
-    assert (inside.text or "") == clean(words)
+def test_any_text_can_stand_in_a_chart(words: str, name: str) -> None:
+    bars = Bars(Axis(words), [Bar(name, mark=1.0, words=words)])
+    chart = Chart("rates", name, words, words, name, bars.draw, Table((), ()))
+    for svg in (chart.svg(), chart.file()):
+        svg.encode()  # as a file
+        title, description = parsed(svg).root[:2]
+        assert (title.text or "", description.text or "") == (shown(words), shown(name))
+
+
+def shown(words: str) -> str:
+    """The text that a reader of XML finds."""
+    return ElementTree.fromstring(f"<g>{text(words)}</g>").text or ""
 
 
 def test_markup_in_a_name_stays_text() -> None:
     hostile = '</text><script>alert("1")</script>'
-    (inside,) = ElementTree.fromstring(element("g", label(hostile, 0, 0)))
-    assert inside.text == hostile
-    assert len(inside) == 0
-    assert element("g", id='"><script>') == '<g id="&quot;&gt;&lt;script&gt;"/>'
+    bars = Bars(Axis(hostile), [Bar("a", mark=1.0)])
+    chart = Chart("rates", "", "", hostile, "", bars.draw, Table((), ()))
+    root = parsed(chart.svg(1200.0)).root
+    assert [each.text for each in root if each.tag in ("title", "text")][:1] == [hostile]
+    assert hostile in [each.text for each in root.iter("text")]
+    assert list(root.iter("script")) == []
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_what_is_not_finite_has_no_place(value: float) -> None:
     with pytest.raises(ValueError, match="no place"):
-        number(value)
+        place(value)
     with pytest.raises(ValueError, match="no place"):
-        path("M", 0.0, value)
+        line([(0.0, value)])
 
 
 def test_coordinates_are_short() -> None:
-    assert [number(v) for v in (0, -0.01, 12, 12.04, 12.06, 1e3)] == [
+    assert [place(v) for v in (0, -0.01, 12, 12.04, 12.06, 1e3)] == [
         "0", "0", "12", "12", "12.1", "1000",
     ]  # fmt: skip
-    assert path("M", 1, 2.04, "h", -3, "z") == "M1 2h-3z"
+    assert box(1, 2.04, -3, 4) == "M1 2h-3v4h3z"
     assert line([(1, 2), (3.5, 4)]) == "M1 2L3.5 4"
     assert line([]) == ""
 

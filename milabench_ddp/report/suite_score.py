@@ -16,7 +16,7 @@ Work for a watt is the score over the power of the devices.
 """
 
 import math
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from operator import mul
 
 from ..config.schema import SkipKind
@@ -55,52 +55,39 @@ def suite_score(
     theirs = {row.name: row for row in baseline.rows} if baseline else {}
     scores = []
     for row in counting:
-        base = theirs.get(row.name)
-        score = _over(_known(row.score), base.score if base else None)
+        score = 0.0 if math.isnan(row.score) else row.score
+        error, per_watt = row.half_width, _per_watt(row)
+        if baseline is not None:
+            base = theirs[row.name]
+            score /= base.score
+            error = math.hypot(error, base.half_width)
+            per_watt /= _per_watt(base)
         scores.append(
-            BenchmarkScore(
-                row.name,
-                row.unit,
-                row.weight,
-                score,
-                score * math.hypot(row.half_width, base.half_width if base else 0.0),
-                _over(_per_watt(row), _per_watt(base) if base else None),
-            )
+            BenchmarkScore(row.name, row.unit, row.weight, score, score * error, per_watt)
         )
-    failed = tuple(score.name for score in scores if not score.score)
+    known = [each for each in scores if each.score > 0]
+    total = math.fsum(each.weight for each in known)
+    errors = (each.weight * each.error / each.score for each in known)
+    failed = tuple(each.name for each in scores if not each.score)
+    mean = _mean((each.weight, each.score) for each in known)
     return Score(
-        0.0 if failed else _mean(scores, lambda each: each.score),
+        0.0 if failed else mean,
         baseline=path,
         benchmarks=tuple(scores),
         failed=failed,
-        of_others=_mean(scores, lambda each: each.score),
-        half_width=_half_width(scores),
-        per_watt=_mean(scores, lambda each: each.per_watt),
+        of_others=mean,
+        half_width=math.hypot(*errors) / total,
+        per_watt=_mean((each.weight, each.per_watt) for each in scores if each.per_watt > 0),
     )
 
 
-def _known(score: float) -> float:
-    """A score, with 0 for a benchmark that measured nothing."""
-    return 0.0 if math.isnan(score) else score
-
-
-def _over(value: float, base: float | None) -> float:
-    return value if base is None else value / base
-
-
-def _mean(scores: Sequence[BenchmarkScore], of: Callable[[BenchmarkScore], float]) -> float:
-    """The weighted geometric mean of what is known and more than 0; NaN without any."""
-    known = [(each.weight, of(each)) for each in scores if of(each) > 0]
-    total = math.fsum(weight for weight, _ in known)
-    if not total:
+def _mean(weighted: Iterable[tuple[float, float]]) -> float:
+    """The geometric mean of values, each behind its weight; NaN without any."""
+    known = list(weighted)
+    if not known:
         return NAN
-    return math.exp(math.fsum(weight * math.log(value) for weight, value in known) / total)
-
-
-def _half_width(scores: Sequence[BenchmarkScore]) -> float:
-    known = [each for each in scores if each.score > 0]
-    parts = (each.weight * each.error / each.score for each in known)
-    return math.hypot(*parts) / math.fsum(each.weight for each in known)
+    logs = math.fsum(weight * math.log(value) for weight, value in known)
+    return math.exp(logs / math.fsum(weight for weight, _ in known))
 
 
 def _per_watt(row: Row) -> float:

@@ -150,22 +150,15 @@ def resolve_cluster(
         runner = runner_of(profile)
         return runner.cluster(replace(request, cpus=runner.node_cpus(profile)))
     if request.nodes == 1:
-        host = _matching_host(request)
-        if host is not None:
-            return host, False
+        try:
+            host = request.detect().cluster
+        except MachineError:
+            if request.devices is None:
+                raise
+        else:
+            if host.has_gpu or request.devices is None or request.kind == "cpu":
+                return host, False
     return synthetic_nodes(request), True
-
-
-def _matching_host(request: NodeRequest) -> Cluster | None:
-    """This host, if it has the requested devices; else None."""
-    try:
-        host = request.detect().cluster
-    except MachineError:
-        if request.devices is None:
-            raise
-        return None
-    matches = host.has_gpu or request.devices is None or request.kind == "cpu"
-    return host if matches else None
 
 
 def machine_facts(cluster: Cluster, system: System, base: Path) -> MachineFacts:

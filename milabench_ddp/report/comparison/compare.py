@@ -2,7 +2,8 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from .differences import side_differences
 from .model import ANY_CHANGE, WITHIN, ComparedBenchmark, Comparison, Unit
@@ -37,7 +38,7 @@ def comparison_of(
             made = _compared(name, before, after, unit, found[name], verdicts[name])
         else:
             made = _without_ratio(name, before, after)
-        benchmarks.append(made)
+        benchmarks.append(replace(made, before=before.rate(name), after=after.rate(name)))
     counts = Counter(each.verdict for each in benchmarks)
     # how runs differ is not known of one on each side: nothing says that another would be slower
     is_known = unit is not Unit.LAUNCH or threshold is not None
@@ -88,14 +89,16 @@ def _compared(
     reasons = []
     if judged.verdict is RatioVerdict.CANNOT_TELL:
         reasons.append(what_to_do(ratio, judged, unit))
-    reasons += _failed_launches(name, before, after)
+    for when, side in (("before", before), ("after", after)):
+        failed, launches = side.failed_launches(name)
+        if failed:
+            why = side.why_no_rate(name)
+            reasons.append(f"{when}: {failed} of {launches} launches failed ({why})")
     return ComparedBenchmark(
         name,
         judged.verdict,
         before.rows[name].unit,
-        before.rate(name),
-        after.rate(name),
-        "; ".join(reasons),
+        reason="; ".join(reasons),
         ratio=ratio.value,
         interval=ratio.interval,
         interval_holds=f"the ratio {which} {unit.several}" if ratio.interval else None,
@@ -106,34 +109,20 @@ def _compared(
     )
 
 
-def _failed_launches(name: str, before: Side, after: Side) -> Iterator[str]:
-    for when, side in (("before", before), ("after", after)):
-        failed, launches = side.failed_launches(name)
-        if failed:
-            yield f"{when}: {failed} of {launches} launches failed ({side.why_no_rate(name)})"
-
-
 def _without_ratio(name: str, before: Side, after: Side) -> ComparedBenchmark:
     sides = {"before": before, "after": after}
-    without = {when: side for when, side in sides.items() if not side.launches(name, Unit.RUN)}
     units = [side.rows[name].unit for side in sides.values() if name in side.rows]
-    if any(name in side.rows for side in without.values()):
-        verdict = RatioVerdict.FAILED
-    elif without:
-        verdict = RatioVerdict.MISSING
-    else:
-        verdict = RatioVerdict.CANNOT_TELL
-    reasons = [f"{when}: {side.why_no_rate(name)}" for when, side in without.items()]
+    without = {when: side for when, side in sides.items() if not side.launches(name, Unit.RUN)}
     if not without:
-        reasons = [f"its rate is in {' and in '.join(unit or 'no unit' for unit in units)}"]
-    is_lost = list(without) == ["after"] and not after.left_out_on_purpose(name)
-    has_other_unit = not without
+        reason = f"its rate is in {' and in '.join(unit or 'no unit' for unit in units)}"
+        return ComparedBenchmark(
+            name, RatioVerdict.CANNOT_TELL, units[0], reason=reason, is_lost=True
+        )
+    was_tried = any(name in side.rows for side in without.values())
     return ComparedBenchmark(
         name,
-        verdict,
+        RatioVerdict.FAILED if was_tried else RatioVerdict.MISSING,
         units[0],
-        before.rate(name),
-        after.rate(name),
-        "; ".join(reasons),
-        is_lost=is_lost or has_other_unit,
+        reason="; ".join(f"{when}: {side.why_no_rate(name)}" for when, side in without.items()),
+        is_lost=list(without) == ["after"] and not after.left_out_on_purpose(name),
     )

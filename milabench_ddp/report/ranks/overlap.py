@@ -96,10 +96,11 @@ def buckets_of(told: Sequence[Sequence[rank.Bucket]]) -> tuple[Bucket, ...]:
         return ()
     found = []
     for same in zip(*told, strict=True):
-        size = median(each.bytes for each in same)
-        ready = median(each.ready_ms for each in same)
+        size, ready = median(each.bytes for each in same), median(each.ready_ms for each in same)
+        if math.isnan(size + ready):
+            return ()
         found.append(Bucket(size, ready, median(each.ms for each in same)))
-    last = max((bucket.ready for bucket in found), default=NAN)
-    if not last > 0 or any(math.isnan(each.bytes + each.ready) for each in found):
+    last = max((bucket.ready for bucket in found), default=0.0)
+    if not last > 0:
         return ()
-    return tuple(Bucket(each.bytes, each.ready / last, each.ms) for each in found)
+    return tuple(replace(each, ready=each.ready / last) for each in found)

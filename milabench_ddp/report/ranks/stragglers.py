@@ -108,13 +108,9 @@ def stragglers(
         slow = _by_means(known)
     step = median(rank.median for rank in known)
     typical = median(rank.local_ms for rank in known if rank.id not in slow)
-    odd = []
-    for rank in known:
-        late = rank.local_ms - typical
-        if rank.id in slow and not late <= MATTERS * step:
-            odd.append(rank)
-    odd.sort(key=lambda rank: -rank.local_ms)
-    return odd, typical if known else NAN
+    late = [rank for rank in known if rank.id in slow]
+    late = [rank for rank in late if not rank.local_ms - typical <= MATTERS * step]
+    return sorted(late, key=lambda rank: -rank.local_ms), typical
 
 
 def can_be_judged(ranks: Sequence[RankSummary]) -> bool:

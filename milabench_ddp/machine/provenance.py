@@ -204,12 +204,9 @@ def _constants(torch: Distribution) -> dict[str, object]:
     except OSError:
         return {}
     constants: dict[str, object] = {}
-    for statement in ast.parse(source).body:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=value)):
-                constants[name] = value
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.Constant(value=value)):
-                constants[name] = value
+    for name, value in re.findall(r"^(\w+)(?:: [^=\n]+)? = (.+)$", source, re.MULTILINE):
+        with suppress(ValueError, SyntaxError):
+            constants[name] = ast.literal_eval(value)
     return constants
 
 

@@ -63,7 +63,7 @@ def load_local_suite(options: SuiteOptions) -> Suite:
     """The benchmarks that would run on nodes like this host."""
     system = read_system_of(options)
     nodes = node_request(options, system)
-    facts = machine_facts(nodes.detect().cluster, system, base_folder(options))
+    facts = machine_facts(nodes.detect(), system, base_folder(options))
     return load(request(options, system), replace(facts, node_count=nodes.nodes))
 
 
@@ -151,7 +151,7 @@ def resolve_cluster(
         return runner.cluster(replace(request, cpus=runner.node_cpus(profile)))
     if request.nodes == 1:
         try:
-            host = request.detect().cluster
+            host = request.detect()
         except MachineError:
             if request.devices is None:
                 raise

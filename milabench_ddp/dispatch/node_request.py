@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ..machine.detect import Detection, detect, synthetic_cluster
+from ..machine.detect import detect, synthetic_cluster
 from ..machine.devices import Cluster
 
 if TYPE_CHECKING:  # few commands are given a system file
@@ -21,7 +21,7 @@ class NodeRequest(Struct, frozen=True):
     hosts: "tuple[SystemNode, ...]" = ()  # those of the system file
     cpus: int | None = None  # per node
 
-    def detect(self) -> Detection:
+    def detect(self) -> Cluster:
         """This host with such devices.
 
         Raises:
@@ -37,7 +37,7 @@ def synthetic_nodes(request: NodeRequest) -> Cluster:
         MachineError: the devices of this host are used, and it does not have them.
     """
     if request.devices is None:
-        host = request.detect().cluster
+        host = request.detect()
         return synthetic_cluster(
             host.arch, request.nodes, len(host.nodes[0].devices), host.nodes[0].cpu_count
         )

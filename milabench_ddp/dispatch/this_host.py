@@ -126,7 +126,7 @@ def own_node(plan: RunPlan, rank: int, parts: int, name: str | None) -> tuple[No
     if parts:
         return partition(plan.arch, plan.gpus or 1, rank, parts, os.environ), 0
     found = detect(plan.arch, plan.gpus, os.environ)
-    node = found.cluster.nodes[0]
+    node = found.nodes[0]
     return replace(node, name=name or node.name), found.visible
 
 

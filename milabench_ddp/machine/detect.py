@@ -3,8 +3,6 @@
 import os
 from collections.abc import Mapping
 
-from msgspec import Struct
-
 from ..errors import MachineError
 from .backends import BACKENDS
 from .backends.backend import Backend, DiscoveryResult
@@ -14,19 +12,8 @@ from .host import cpu_count
 CPUS_PER_DEVICE = 8  # fixed, so that what `dry` prints does not depend on where it is printed
 
 
-class Detection(Struct, frozen=True):
-    """This host as a cluster of one node."""
-
-    cluster: Cluster
-    visible: int = 0  # how many GPUs the host offers, of which fewer may be used; 0 for CPU slots
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return self.cluster.nodes[0].notes
-
-
-def detect(device: str | None, count: int | None, environ: Mapping[str, str]) -> Detection:
-    """Detect this host and the devices to use on it.
+def detect(device: str | None, count: int | None, environ: Mapping[str, str]) -> Cluster:
+    """This host, as a cluster of one node, and the devices to use on it.
 
     Args:
         device: a name of BACKENDS; None for the GPUs of this host, or CPU slots if it has none.
@@ -65,8 +52,7 @@ def detect(device: str | None, count: int | None, environ: Mapping[str, str]) ->
     # Only the first label: the name becomes a part of tags, whose parts are separated by dots.
     hostname = os.uname().nodename.split(".")[0]
     node = Node(hostname, found.devices[:count], cpu_count(), found.notes)
-    cluster = Cluster(backend.name, (node,))
-    return Detection(cluster, available if cluster.has_gpu else 0)
+    return Cluster(backend.name, (node,), 0 if backend.name == "cpu" else available)
 
 
 def partition(device: str, gpus: int, rank: int, nodes: int, environ: Mapping[str, str]) -> Node:
@@ -78,7 +64,7 @@ def partition(device: str, gpus: int, rank: int, nodes: int, environ: Mapping[st
         MachineError: there are too few devices.
     """
     refuse_too_many(gpus, nodes)
-    host = detect(device, gpus * nodes, environ).cluster.nodes[0]
+    host = detect(device, gpus * nodes, environ).nodes[0]
     mine = host.devices[rank * gpus : (rank + 1) * gpus]
     return Node(f"node{rank}", mine, max(1, host.cpu_count // nodes), host.notes)
 

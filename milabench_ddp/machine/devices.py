@@ -31,6 +31,7 @@ class Cluster(Struct, frozen=True):
 
     arch: str  # the name of a device back-end: cuda, rocm, hpu, xpu or cpu
     nodes: tuple[Node, ...]
+    visible: int = 0  # how many GPUs this host offers, of which fewer may be used; 0 elsewhere
 
     @property
     def has_gpu(self) -> bool:

@@ -34,20 +34,20 @@ def no_driver(install: Install) -> None:
 def test_all_gpus(install: Install) -> None:
     nvml = install(gpus(8))
     detection = detect(None, None, {})
-    assert detection.cluster.arch == "cuda"
-    (node,) = detection.cluster.nodes
+    assert detection.arch == "cuda"
+    (node,) = detection.nodes
     assert [device.id for device in node.devices] == [str(i) for i in range(8)]
     assert node.devices[0].memory_mib == 143771.0
     assert 1 <= node.cpu_count <= (os.cpu_count() or 1)
     assert "." not in node.name
-    assert detection.notes == ()
+    assert detection.nodes[0].notes == ()
     assert nvml.sessions == 0
 
 
 def test_the_first_of_the_visible_gpus(install: Install) -> None:
     install(gpus(8))
     detection = detect("cuda", 2, {"CUDA_VISIBLE_DEVICES": "6,4,2"})
-    assert [device.index for device in detection.cluster.nodes[0].devices] == [6, 4]
+    assert [device.index for device in detection.nodes[0].devices] == [6, 4]
 
 
 def test_more_gpus_than_there_are(install: Install) -> None:
@@ -73,9 +73,9 @@ def test_more_gpus_than_are_visible(install: Install) -> None:
 def test_without_a_driver_the_cpu_and_plainly(install: Install) -> None:
     no_driver(install)
     detection = detect(None, None, {})
-    assert detection.cluster.arch == "cpu"
-    assert [device.index for device in detection.cluster.nodes[0].devices] == [0, 1]
-    assert detection.notes == (
+    assert detection.arch == "cpu"
+    assert [device.index for device in detection.nodes[0].devices] == [0, 1]
+    assert detection.nodes[0].notes == (
         "this measures the CPU, not a GPU: "
         "no NVIDIA driver is installed (libnvidia-ml.so.1 was not found)",
     )
@@ -84,23 +84,23 @@ def test_without_a_driver_the_cpu_and_plainly(install: Install) -> None:
 def test_hidden_gpus_are_not_taken(install: Install) -> None:
     install(gpus(8))
     detection = detect(None, None, {"CUDA_VISIBLE_DEVICES": ""})
-    assert detection.cluster.arch == "cpu"
-    assert "leaves none of 8 GPUs visible" in detection.notes[0]
+    assert detection.arch == "cpu"
+    assert "leaves none of 8 GPUs visible" in detection.nodes[0].notes[0]
 
 
 def test_the_cpu_when_it_is_asked_for(install: Install) -> None:
     nvml = install(gpus(8))
     detection = detect("cpu", 1, {})
-    assert detection.cluster.arch == "cpu"
-    assert detection.notes == ()
-    (slot,) = detection.cluster.nodes[0].devices
+    assert detection.arch == "cpu"
+    assert detection.nodes[0].notes == ()
+    (slot,) = detection.nodes[0].devices
     assert set(slot.cpus) == os.sched_getaffinity(0)
     assert all(gpu.calls == [] for gpu in nvml.gpus)
 
 
 def test_more_slots_than_cores_are_not_bound(install: Install) -> None:
     slots = len(os.sched_getaffinity(0)) + 1
-    devices = detect("cpu", slots, {}).cluster.nodes[0].devices
+    devices = detect("cpu", slots, {}).nodes[0].devices
     assert [device.cpus for device in devices] == [()] * slots
 
 
@@ -125,15 +125,15 @@ def test_what_there_is_instead(install: Install) -> None:
 def test_another_vendor_where_nvml_finds_nothing(install: Install) -> None:
     no_driver(install)
     detection = detect(None, None, {})
-    assert detection.cluster.arch == "rocm"
-    assert detection.notes == ()
+    assert detection.arch == "rocm"
+    assert detection.nodes[0].notes == ()
 
 
 @pytest.mark.usefixtures("_amd")
 def test_nvidia_first(install: Install) -> None:
     install(gpus(1))
-    assert detect(None, None, {}).cluster.arch == "cuda"
-    assert detect("rocm", None, {}).cluster.arch == "rocm"
+    assert detect(None, None, {}).arch == "cuda"
+    assert detect("rocm", None, {}).arch == "rocm"
 
 
 def test_an_unknown_device() -> None:
@@ -148,7 +148,7 @@ def test_no_device_at_all() -> None:
 
 @pytest.mark.parametrize(("gpus", "nodes"), [(1, 2), (2, 2), (1, 5)])
 def test_the_parts_are_the_whole(gpus: int, nodes: int) -> None:
-    whole = detect("cpu", gpus * nodes, {}).cluster.nodes[0]
+    whole = detect("cpu", gpus * nodes, {}).nodes[0]
     parts = [partition("cpu", gpus, rank, nodes, {}) for rank in range(nodes)]
     assert [each.name for each in parts] == [f"node{rank}" for rank in range(nodes)]
     assert [device for each in parts for device in each.devices] == list(whole.devices)

@@ -77,7 +77,7 @@ def test_nothing_heavy_is_imported() -> None:
         "import sys\n"
         "from milabench_ddp.machine.detect import detect\n"
         "from milabench_ddp.machine.provenance import collect\n"
-        "cluster = detect('cpu', 2, {}).cluster\n"
+        "cluster = detect('cpu', 2, {})\n"
         "collect(cluster.arch, cluster.nodes[0], [], {})\n"
         "print([m for m in ('torch', 'numpy', 'pynvml', 'voir', 'rich') if m in sys.modules])"
     )

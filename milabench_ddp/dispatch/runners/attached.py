@@ -47,7 +47,7 @@ def this_host(
     Raises:
         MachineError: this host does not have the devices.
     """
-    node = detect(plan.arch, plan.gpus, os.environ).cluster.nodes[0]
+    node = detect(plan.arch, plan.gpus, os.environ).nodes[0]
     _note(warnings, node.name, run, observer)
     with launch_runner(run, plan, node, meta(machine), os.environ) as runner:
         yield ThisHost(node, runner, requests, observer.event)
@@ -100,7 +100,7 @@ class HostRunner(AttachedRunner):
     """Runs on this host, without an agent."""
 
     def cluster(self, request: NodeRequest) -> tuple[Cluster, bool]:
-        return request.detect().cluster, False
+        return request.detect(), False
 
     def preflight(
         self, plan: RunPlan, benchmarks: Sequence[Benchmark], cluster: Cluster

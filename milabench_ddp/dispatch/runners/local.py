@@ -26,11 +26,11 @@ class LocalRunner(AgentRunner):
                 f"{request.nodes} nodes: this host stands in for at most {MOST_PARTS}: give fewer "
                 "with --nodes, or other hosts with --runner"
             )
-        host = request.detect().cluster
+        host = request.detect()
         here = len(host.nodes[0].devices)
         devices = request.devices or max(1, here // request.nodes)
         if host.has_gpu:
-            here = len(detect(host.arch, None, os.environ).cluster.nodes[0].devices)
+            here = len(detect(host.arch, None, os.environ).nodes[0].devices)
             if devices * request.nodes > here:
                 raise DispatchError(
                     f"{request.nodes} nodes of {devices} GPUs are more than the {here} of this "

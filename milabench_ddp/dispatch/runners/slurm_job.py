@@ -128,7 +128,7 @@ class JobTask(Struct, frozen=True):
         else:
             machine = require_state(run).header.machine
             requests.verdict = slurm.CANCELLED
-            node = detect(plan.arch, plan.gpus, os.environ).cluster.nodes[0]
+            node = detect(plan.arch, plan.gpus, os.environ).nodes[0]
             warnings = check_gpus(plan, plan.benchmarks, node, os.environ)
             with this_host(run, plan, machine, requests, observer, warnings) as nodes:
                 yield nodes

@@ -43,7 +43,7 @@ def test_a_synthetic_node_is_like_this_host_in_kind_and_number(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(BACKENDS["cuda"], "may_be_present", lambda: False)
-    here = NodeRequest(1, None, None).detect().cluster
+    here = NodeRequest(1, None, None).detect()
     found = synthetic_nodes(NodeRequest(2, None, None))
     assert (found.arch, len(found.nodes)) == (here.arch, 2)
     assert len(found.nodes[1].devices) == len(here.nodes[0].devices)

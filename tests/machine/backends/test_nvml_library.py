@@ -20,15 +20,15 @@ from milabench_ddp.machine.detect import detect
 from milabench_ddp.machine.backends import BACKENDS
 from milabench_ddp.samples import gpudata
 found = detect(None, None, os.environ)
-devices = found.cluster.nodes[0].devices
-backend = BACKENDS[found.cluster.arch]
+devices = found.nodes[0].devices
+backend = BACKENDS[found.arch]
 readings = []
-if found.cluster.has_gpu:
+if found.has_gpu:
     with backend.source(devices) as read:
         readings = [read() for _ in range(3)]
 print(json.dumps({
-    "arch": found.cluster.arch,
-    "notes": found.notes,
+    "arch": found.arch,
+    "notes": found.nodes[0].notes,
     "devices": [[d.index, d.id, d.name, d.memory_mib] for d in devices],
     "samples": [gpudata(0, r.samples)["gpudata"] for r in readings],
     "problems": [len(r.problems) for r in readings],

@@ -115,7 +115,7 @@ import json, os
 from milabench_ddp.machine.detect import detect
 from milabench_ddp.machine.backends import BACKENDS
 from milabench_ddp.samples import gpudata
-cluster = detect("hpu", 2, os.environ).cluster
+cluster = detect("hpu", 2, os.environ)
 devices = cluster.nodes[0].devices
 backend = BACKENDS["hpu"]
 with backend.source(devices) as read:

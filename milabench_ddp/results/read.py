@@ -6,7 +6,6 @@ Whole lines are decoded together, in blocks; where a block is damaged, its lines
 import gc
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +42,10 @@ _DECODER = msgspec.json.Decoder(_Line)
 def read_events(path: Path) -> Record:
     """Everything in a `.data` file that a report uses, with the defects of the file."""
     reader = _EventReader(path)
+    was_on = gc.isenabled()
     try:
-        with open_file(path) as file, _without_garbage_collection():
+        gc.disable()  # lines make objects, and no garbage
+        with open_file(path) as file:
             while block := file.read(AT_ONCE):
                 rest = file.readline(LONGEST)
                 if len(rest) < LONGEST:
@@ -61,6 +62,9 @@ def read_events(path: Path) -> Record:
         reader.defect(DefectKind.UNREADABLE, None, reason_of(error))
     else:
         reader.check_whole()
+    finally:
+        if was_on:
+            gc.enable()
     reader.record.defects = sorted(reader.defects.values(), key=lambda it: it.line or math.inf)
     return reader.record
 
@@ -225,14 +229,3 @@ class _EventReader:
             self.defect(DefectKind.LAUNCHER, None)
         elif self.record.start is None:
             self.defect(DefectKind.NO_START, None)
-
-
-@contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

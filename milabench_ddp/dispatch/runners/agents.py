@@ -108,15 +108,14 @@ def started_agents(
         stack.callback(logs.close, _END)
         stack.callback(_await_ends, running, grace + _LEAVE)
         for node, command in commands.items():
-            popen, log = _start(run.node_log(node), command, logs)
+            popen, connections[node] = _start(run.node_log(node), command, logs)
             running.append(popen)
-            connections[node] = _connection(popen, log)
         yield connections
 
 
 def _start(
     path: Path, command: AgentCommand, logs: AgentLogs
-) -> tuple["subprocess.Popen[bytes]", AgentLog]:
+) -> tuple["subprocess.Popen[bytes]", AgentConnection]:
     words, log = command.words, AgentLog(path)
     try:
         read, write = os.pipe()
@@ -133,24 +132,20 @@ def _start(
             os.close(write)
     except OSError as error:
         raise DispatchError(f"cannot start {words[0]}: {error.strerror}") from error
-    assert popen.stdin is not None
-    with suppress(BrokenPipeError):  # it has ended: its log says why
-        popen.stdin.write(os.fsencode(command.script))
-        popen.stdin.flush()
-    return popen, log
-
-
-def _connection(popen: "subprocess.Popen[bytes]", log: AgentLog) -> AgentConnection:
     stdin, stdout = popen.stdin, popen.stdout
     assert stdin is not None
     assert stdout is not None
+    with suppress(BrokenPipeError):  # it has ended: its log says why
+        stdin.write(os.fsencode(command.script))
+        stdin.flush()
 
     def close() -> None:
         stdin.close()
         stdout.close()
 
     process = AgentProcess(popen, log.path, log.start, log.is_whole)
-    return Connection(stdout.fileno(), stdin.fileno(), FromAgent, close, process=process)
+    ends = stdout.fileno(), stdin.fileno()
+    return popen, Connection(*ends, FromAgent, close, process=process)
 
 
 def _await_ends(running: Sequence["subprocess.Popen[bytes]"], patience: float) -> None:

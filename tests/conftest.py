@@ -11,7 +11,7 @@ import pytest
 from milabench_ddp.hidden import SECRETS
 from milabench_ddp.report import assemble
 from milabench_ddp.report.comparison import compare
-from milabench_ddp.report.comparison.model import Comparison
+from milabench_ddp.report.comparison.comparison_model import Comparison
 from milabench_ddp.report.history import history
 from milabench_ddp.report.history.history import History
 from milabench_ddp.report.model import Report

@@ -7,7 +7,7 @@ from ..errors import SelectionError
 from ..options.reading import CompareOptions
 from ..render.text import text_of
 from ..report.comparison.compare import comparison_of
-from ..report.comparison.faces import FACES, comparison_blocks
+from ..report.comparison.comparison_faces import FACES, comparison_blocks
 from ..report.comparison.sides import Side
 from ..report.plots import write_files
 from .final_report import shown_width
@@ -27,7 +27,7 @@ def main(options: CompareOptions) -> int:
     found = comparison_of(before, after, options.threshold, history)
     if options.plots is not None:
         # imported here because few comparisons are drawn, and it takes long to import
-        from ..report.comparison.chart import comparison_chart
+        from ..report.comparison.ratio_chart import comparison_chart
 
         charts, folder = [comparison_chart(found)], Path(options.plots)
         said = write_files(charts, folder, overwrite=options.overwrite)

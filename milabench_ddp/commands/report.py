@@ -13,7 +13,7 @@ from ..report.broken_rows import in_spite_of_broken
 from ..report.formats import FORMATS, Format, text_format
 from ..report.model import Report
 from ..report.order import in_order
-from ..report.page.write import open_page, page_path, write_page
+from ..report.page.page_file import open_page, page_path, write_page
 from ..report.plots import write_charts
 from ..report.prediction.predict import predictions_of
 from ..report.sweeps.sweep import sweep_of

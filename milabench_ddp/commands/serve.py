@@ -6,7 +6,7 @@ from ..errors import RunDirError, SelectionError
 from ..options.reading import ServeOptions
 from ..report.assemble import report_of
 from ..report.page.page import report_html
-from ..report.server.runs import Runs
+from ..report.server.served_runs import Runs
 from ..report.server.server import Server
 from ..results.read_run import run_folders
 

@@ -16,12 +16,12 @@ from .merge import inherit, read_suite
 from .override import Override, apply_overrides, check_overrides, parse_override
 from .placeholders import fill_all
 from .presets import PresetResult, apply_preset, choose_preset, with_defaults
-from .read import Warn
 from .schema import KEYS, Benchmark, SkippedBenchmark, Suite, check_values
 from .select import Selection, check_names, check_tags, parse_selection, skipped_benchmark
 from .shipped import find_config
 from .system import System
 from .tree import Entries, MappingNode, finalize, shown, to_plain
+from .yaml_reader import Warn
 
 _FIELDS = set(Benchmark.__struct_fields__) & KEYS.keys()
 

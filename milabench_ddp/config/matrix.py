@@ -9,7 +9,6 @@ from ..errors import ConfigError, SelectionError
 from .limits import BENCHMARKS
 from .merge import merge_benchmark
 from .placeholders import Values, fill, fill_scalar
-from .read import SizeBudget
 from .tree import (
     Entries,
     ListNode,
@@ -26,6 +25,7 @@ from .tree import (
     to_plain,
 )
 from .validate import as_mapping
+from .yaml_reader import SizeBudget
 
 NODES_AXIS = "nodes"
 

@@ -19,7 +19,6 @@ from msgspec.structs import replace
 
 from ..errors import ConfigError, did_you_mean
 from .limits import DEPTH, FILES
-from .read import SizeBudget, Warn, read_yaml
 from .schema import check_written
 from .shipped import find_shipped
 from .tree import (
@@ -36,6 +35,7 @@ from .tree import (
     text_of,
 )
 from .validate import as_mapping, wrong
+from .yaml_reader import SizeBudget, Warn, read_yaml
 
 _MULTIRUN = "multirun"  # an entry of milabench that is no benchmark
 ALL = "*"  # the entry that is merged into every benchmark

@@ -10,8 +10,8 @@ from ..hidden import hide
 from .limits import DEPTH
 from .merge import ALL, merge_benchmark
 from .placeholders import only_name
-from .read import parse_yaml
 from .tree import Entries, ListNode, MappingNode, Origin, ScalarNode, TreeNode
+from .yaml_reader import parse_yaml
 
 _EARLY = {"inherits", "job", "matrix", "presets"}  # these decide what else is merged
 _FLAT = {"argv", "env"}  # the rest of the address is one key, even with dots in it

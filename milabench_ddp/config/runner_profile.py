@@ -180,8 +180,8 @@ def find_profile(name: str) -> Path:
 def read_profile(path: Path) -> RunnerProfile:
     """Read a profile; raises ConfigError, with file and line, for a mistake in it."""
     # Imported here: every command needs the settings above, and few need PyYAML (15 ms).
-    from .read import read_yaml
     from .tree import finalize
+    from .yaml_reader import read_yaml
 
     top = finalize(read_yaml(path))
     values = check_entries({name: each.check for name, each in SETTINGS.items()}, top)

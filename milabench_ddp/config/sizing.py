@@ -12,9 +12,9 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, field
 
 from .conditions import MachineFacts
-from .read import read_yaml
 from .tree import finalize
 from .validate import Count, Natural, checked
+from .yaml_reader import read_yaml
 
 Observation = tuple[int, float]  # batch size, MiB
 

@@ -10,10 +10,10 @@ from msgspec.structs import asdict
 from ..errors import ConfigError
 from ..machine.backends import BACKENDS
 from .merge import without_multirun
-from .read import read_yaml
 from .sizing import Memory, SizingOptions
 from .tree import DEFAULT, Location, ScalarNode, expanded, finalize, map_scalars, shown
 from .validate import Count, NotNegative, Text, as_mapping, check_keys, checked
+from .yaml_reader import read_yaml
 
 if TYPE_CHECKING:
     _Arch = str
@@ -50,7 +50,7 @@ class _Node(SystemNode, frozen=True, forbid_unknown_fields=True):
     port: Count = 1
 
 
-class Gpu(Struct, frozen=True, forbid_unknown_fields=True):
+class SystemGpu(Struct, frozen=True, forbid_unknown_fields=True):
     """The mapping ``system.gpu``; None if the file does not say, so that detection decides."""
 
     capability: NotNegative | None = None
@@ -62,7 +62,7 @@ class _Keys(Struct, frozen=True):
     arch: _Arch | None = None
     docker: Any = None
     docker_image: Text = ""
-    gpu: Gpu = field(default_factory=Gpu)
+    gpu: SystemGpu = field(default_factory=SystemGpu)
     options: SizingOptions = field(default_factory=SizingOptions)
     sshkey: Path | None = None
 

@@ -13,7 +13,7 @@ from ..results.state import JobState
 from .agent_process import last_lines, main_line
 from .run_context import RunPlan
 from .schedulers import Scheduler, nodes_needed
-from .slurm import CANCELLED, LIMIT, NO_FILES, OUT_OF_MEMORY, JobStatus
+from .slurm_queue import CANCELLED, LIMIT, NO_FILES, OUT_OF_MEMORY, JobStatus
 
 FORGET = 60.0  # seconds after which a job that the scheduler does not know has ended
 _AFTER = {"TIMEOUT": LIMIT, "CANCELLED": CANCELLED}

@@ -14,9 +14,9 @@ from ..errors import DispatchError, RunDirError
 from ..files import read_bytes
 from ..results.run_dir import RunDir
 from ..results.state import JobState
-from . import slurm
+from . import slurm_queue
 from .run_context import RunPlan, missing_benchmarks
-from .slurm import JobStatus, own_id
+from .slurm_queue import JobStatus, own_id
 
 RESTARTS = 3  # of a job by itself
 _TRIES = 3
@@ -64,7 +64,7 @@ def _exists(job: str) -> bool:
 
 
 SCHEDULERS: Mapping[str, Scheduler] = {
-    "slurm": slurm,
+    "slurm": slurm_queue,
     "local": ProcessJobs(),
     "debug": ProcessJobs(),
 }
@@ -134,7 +134,7 @@ def start_again(run: RunDir, job: str) -> None:
     if int(os.environ.get("SLURM_RESTART_COUNT", "0")) < RESTARTS:
         restart(run, job)
     else:
-        slurm.cancel([own_id()])
+        slurm_queue.cancel([own_id()])
 
 
 def restart(run: RunDir, job: str) -> None:
@@ -144,7 +144,7 @@ def restart(run: RunDir, job: str) -> None:
     again, and this process has some time from then until Slurm kills it.
     """
     own = own_id()
-    slurm.requeue(own)  # first, since the folder may be on a node that is gone
+    slurm_queue.requeue(own)  # first, since the folder may be on a node that is gone
     try:
         plan = read_record(run.plan_json, RunPlan)
         needed = nodes_needed(run, plan, read_record(run.job_json(job), JobState))
@@ -152,5 +152,5 @@ def restart(run: RunDir, job: str) -> None:
         return  # it starts with as many nodes as before, and gives back what it does not need
     assert plan.runner is not None
     for _ in range(_TRIES):  # Slurm signals all processes of the job: a signal may end `scontrol`
-        if slurm.resize(own, needed, plan.runner):
+        if slurm_queue.resize(own, needed, plan.runner):
             return

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ..config.runner_profile import RunnerProfile
 from ..errors import DispatchError
-from .slurm import NODELIST, expanded, field, job_record, output_of, own_id
+from .slurm_queue import NODELIST, expanded, field, job_record, output_of, own_id
 
 
 def fewest_cpus(profile: RunnerProfile) -> int | None:

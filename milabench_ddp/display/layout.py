@@ -31,14 +31,14 @@ LONGEST_INDEX = 9  # digits of the index of a device
 LOW = 8  # lines: with fewer, only what runs is shown below the sum
 
 
-class Line(NamedTuple):
+class StyledLine(NamedTuple):
     """A line, and rich's style of it."""
 
     text: str
     style: str = ""
 
 
-def layout(known: RunProgress, width: int, height: int) -> list[Line]:
+def layout(known: RunProgress, width: int, height: int) -> list[StyledLine]:
     """The lines that fit a terminal; the cursor has a line of its own below them.
 
     Args:
@@ -47,20 +47,20 @@ def layout(known: RunProgress, width: int, height: int) -> list[Line]:
         height: of the terminal, in lines.
     """
     room = max(1, height - 1)
-    below: list[Line] = []
+    below: list[StyledLine] = []
     if room >= LOW:
         for problem in known.problems[-PROBLEMS:]:
             is_warning = problem.startswith(("warning", Outcome.TIMEOUT))
-            below.append(Line(problem, "yellow" if is_warning else "red"))
+            below.append(StyledLine(problem, "yellow" if is_warning else "red"))
         if known.waiting:
-            below.append(Line(_listed("waiting  ", known.waiting, width), "dim"))
-    lines = [Line(_head(known, width), "bold")]
+            below.append(StyledLine(_listed("waiting  ", known.waiting, width), "dim"))
+    lines = [StyledLine(_head(known, width), "bold")]
     lines += _running(known, width, room - len(lines) - len(below))
     shown = []
     for line in (lines + below)[:room]:
         text = in_line(SECRETS.hide(line.text))
         cut = text if len(text) <= width else f"{text[: max(0, width - 1)]}…"
-        shown.append(Line(cut, line.style))
+        shown.append(StyledLine(cut, line.style))
     return shown
 
 
@@ -89,7 +89,7 @@ def _head(known: RunProgress, width: int) -> str:
     return f"{text}{' ' * gap}{place}" if place and gap >= 2 else text
 
 
-def _running(known: RunProgress, width: int, room: int) -> list[Line]:
+def _running(known: RunProgress, width: int, room: int) -> list[StyledLine]:
     """The table of what runs, each row with its devices below, in at most ``room`` lines."""
     running = list(known.running.values())
     if not running or room < 1:
@@ -98,16 +98,16 @@ def _running(known: RunProgress, width: int, room: int) -> list[Line]:
     if len(shown) < len(running) and len(shown) > 1:
         shown = shown[:-1]  # the last line says how many more
     header, *rows = _table(known, shown, width)
-    lines = [Line(header, "dim")] if room > 1 else []
+    lines = [StyledLine(header, "dim")] if room > 1 else []
     more = len(running) - len(shown)
     free = room - len(lines) - len(rows) - bool(more)
     for benchmark, row in zip(shown, rows, strict=True):
-        lines.append(Line(row))
+        lines.append(StyledLine(row))
         devices = _devices(benchmark, width, min(free, OF_DEVICES))
         free -= len(devices)
-        lines += [Line(text) for text in devices]
+        lines += [StyledLine(text) for text in devices]
     if more:
-        lines.append(Line(f"and {more} more run", "dim"))
+        lines.append(StyledLine(f"and {more} more run", "dim"))
     return lines[:room]
 
 

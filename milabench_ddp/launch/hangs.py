@@ -8,7 +8,7 @@ from ..errors import spans
 from ..events import Outcome, Verdict
 from ..results.state import RankCall
 from .causes import may_follow
-from .frames import active, caller, waits_in
+from .stack_frames import active, caller, waits_in
 from .stacks import Looked
 
 _SHOWN = 4  # groups of ranks in a sentence

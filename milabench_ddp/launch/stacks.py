@@ -24,7 +24,7 @@ from msgspec import Struct
 from ..files import read_bytes
 from ..hidden import SECRETS
 from . import reap
-from .frames import Threads, of_faulthandler, of_py_spy
+from .stack_frames import Threads, of_faulthandler, of_py_spy
 
 STACKS = "MILABENCH_STACKS"  # the folder that has a file of each process that can be asked
 ENDED = "SIGTERM"  # the state of a rank of which is known where it was at that signal

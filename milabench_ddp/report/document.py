@@ -20,7 +20,7 @@ from ..results.records import Payload
 from .compat import MilabenchSummary
 from .energy import Energy, energy_of_row, unit_of_work
 from .failures import CellState, cell_state
-from .fields import IN_DOCUMENT, Benchmark, Field, RecordType, types_of, values_of
+from .fields import IN_DOCUMENT, Field, RecordType, ReportedBenchmark, types_of, values_of
 from .finding import Finding
 from .mfu import Peak
 from .model import Failure, Report
@@ -67,16 +67,16 @@ def several(kind: type) -> Any:
     return GenericAlias(tuple, (kind, ...))
 
 
-def _energy(benchmark: Benchmark) -> EnergyReport | None:
+def _energy(benchmark: ReportedBenchmark) -> EnergyReport | None:
     row, energy = benchmark.row, energy_of_row(benchmark.row)
     return None if energy is None else EnergyReport(**asdict(energy), unit=unit_of_work(row))
 
 
-def _mean_ledger(benchmark: Benchmark) -> Mapping[str, float]:
+def _mean_ledger(benchmark: ReportedBenchmark) -> Mapping[str, float]:
     return mean_items([items for _, items in ledger_by_rank(benchmark.row)])
 
 
-def _told(benchmark: Benchmark) -> Mapping[str, Struct]:
+def _told(benchmark: ReportedBenchmark) -> Mapping[str, Struct]:
     told = benchmark.row.told
     return dict(zip(told, TOLD.of_each(told.values()), strict=True))
 
@@ -249,7 +249,7 @@ def document_of(report: Report) -> Any:
     return ReportDocument(**values_of(REPORT, report))
 
 
-def benchmarks_of(report: Report) -> list[Benchmark]:
+def benchmarks_of(report: Report) -> list[ReportedBenchmark]:
     """The benchmarks of a report, with what it knows of each."""
     states = {row.name: cell_state(report, row) for row in report.rows}
     scaling: dict[str, Cell] = {}
@@ -260,5 +260,5 @@ def benchmarks_of(report: Report) -> list[Benchmark]:
         state = states[row.name] or CellState("ok")
         cell = scaling.get(row.name, Cell())
         commands = tuple(commands_of(report, row.name))
-        found.append(Benchmark(row, state, cell.value, cell.spread, cell.note, commands))
+        found.append(ReportedBenchmark(row, state, cell.value, cell.spread, cell.note, commands))
     return found

@@ -30,7 +30,7 @@ RATE, PEAK = "rate", "peak"
 NEITHER = NAN, NAN
 
 
-class Benchmark(Struct, frozen=True, dict=True):
+class ReportedBenchmark(Struct, frozen=True, dict=True):
     """A benchmark in a report, with what only the whole report knows of it."""
 
     row: Row
@@ -89,8 +89,8 @@ class Field(Struct, frozen=True):
 
     name: str  # in the document and the export
     meaning: str
-    # how the value is found: a path in what has it, such as a ``Benchmark``, or a function of that;
-    # empty: the name; of a share of the step, its parts
+    # how the value is found: a path in what has it, such as a ``ReportedBenchmark``, or a function
+    # of that; empty: the name; of a share of the step, its parts
     path: str | Callable[[Any], Any] = ""
     unit: str = ""
     kind: Any = float
@@ -122,7 +122,7 @@ class Field(Struct, frozen=True):
         """What its column shows of a benchmark."""
         if self.name == "perf":
             return perf_of(row)
-        value = self.of(Benchmark(row))
+        value = self.of(ReportedBenchmark(row))
         if self.like == PEAK:
             return of_peak(row, value)
         return row.like_perf(value) if self.like == RATE else value

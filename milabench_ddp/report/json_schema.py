@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from ..codec import encode_indented
-from .comparison.model import Comparison
+from .comparison.comparison_model import Comparison
 from .document import ReportDocument
 from .history.history_document import HistoryDocument
 from .prediction.prediction_document import PredictionDocument

@@ -8,7 +8,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from ..errors import SelectionError, one_of
-from .fields import BENCHMARK, Benchmark, Field
+from .fields import BENCHMARK, Field, ReportedBenchmark
 from .model import Report, Row
 
 Key = tuple[float | str, ...]
@@ -19,7 +19,7 @@ ORDERS: Mapping[str, Field] = {each.sort: each for each in BENCHMARK if each.sor
 
 def _key(by: Field, row: Row) -> Key:
     """The largest number first, what is not known last; rates of one unit together."""
-    value = by.of(Benchmark(row))
+    value = by.of(ReportedBenchmark(row))
     if isinstance(value, str):
         return (value,)
     size = math.inf if math.isnan(value) else -abs(value)

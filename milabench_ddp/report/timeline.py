@@ -34,7 +34,7 @@ HEAD = '{"displayTimeUnit": "ms", "otherData": '  # of every file
 BEFORE = ("data", "forward", "forward_backward", "backward")  # the communication, in this order
 
 
-class Track(Struct, frozen=True):
+class TraceTrack(Struct, frozen=True):
     """The steps of a rank, in ms since those of the first rank began."""
 
     rank: int
@@ -88,9 +88,9 @@ def write_timeline(
     return [_sentence(process.record, own) for process, own in zip(shown, tracks, strict=True)]
 
 
-def tracks_of(record: Record) -> list[Track]:
+def tracks_of(record: Record) -> list[TraceTrack]:
     """The tracks of a process: those of its ranks that timed their steps."""
-    tracks: list[Track] = []
+    tracks: list[TraceTrack] = []
     reference = None
     for rank, told in sorted(_timed(record).items()):
         parts = {name: np.asarray(ms, np.float64) for name, ms in _parts(told).items()}
@@ -102,7 +102,7 @@ def tracks_of(record: Record) -> list[Track]:
         found = align(reference, ends)
         begins = begins + found.offsets
         parts = parts or {"step": whole}
-        tracks.append(Track(rank, told.node, begins, parts, found.spread))
+        tracks.append(TraceTrack(rank, told.node, begins, parts, found.spread))
     return tracks
 
 
@@ -122,7 +122,7 @@ def _parts(told: Rank) -> dict[str, Sequence[float]]:
 
 def _events(
     processes: Sequence[ProcessResult],
-    tracks: Sequence[list[Track]],
+    tracks: Sequence[list[TraceTrack]],
     findings: Sequence[Finding],
     start: float,
 ) -> Iterator[Event]:
@@ -147,7 +147,7 @@ def _events(
             yield from _counters(f"{record.node} device {index}".lstrip(), samples, pid, start)
 
 
-def _steps(track: Track, pid: int, shift: float) -> Iterator[Event]:
+def _steps(track: TraceTrack, pid: int, shift: float) -> Iterator[Event]:
     """The steps of a rank, with their parts inside; in whole ns, so that they nest exactly."""
     at = {"ph": "X", "pid": pid, "tid": _tid(pid, track)}
     begins = np.rint((track.begins + shift) * 1e6).tolist()
@@ -180,7 +180,7 @@ def _counters(
                 yield {"name": f"{device} {name}", **at, "args": {name: factor * value}}
 
 
-def _tid(pid: int, track: Track) -> int:
+def _tid(pid: int, track: TraceTrack) -> int:
     """The number of a track: another one in each process, and not 0, which is the idle thread."""
     return 10_000 * pid + track.rank
 
@@ -197,7 +197,7 @@ def _began(record: Record) -> float | None:
     return float(began.min()) if len(began) else None
 
 
-def _sentence(record: Record, tracks: Sequence[Track]) -> str:
+def _sentence(record: Record, tracks: Sequence[TraceTrack]) -> str:
     steps = max(len(track.begins) for track in tracks)
     size = f"{record.tag}: {len(tracks)} ranks, {steps} steps"
     if len(tracks) < 2:

@@ -8,7 +8,7 @@ from page_scale import make
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.comparison.compare import comparison_of
-from milabench_ddp.report.comparison.faces import FACES
+from milabench_ddp.report.comparison.comparison_faces import FACES
 from milabench_ddp.report.comparison.sides import Side
 from milabench_ddp.report.page import page
 from milabench_ddp.report.page.page import report_html

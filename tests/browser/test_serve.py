@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.commands.serve import page_of
-from milabench_ddp.report.server.runs import Runs
+from milabench_ddp.report.server.served_runs import Runs
 from milabench_ddp.report.server.server import Server
 from tests.support.result_files import config, end, going_on, rates, start, write, write_state
 

@@ -14,7 +14,7 @@ import pytest
 
 from milabench_ddp.cli import main
 from milabench_ddp.commands.serve import page_of
-from milabench_ddp.report.server.runs import Runs
+from milabench_ddp.report.server.served_runs import Runs
 from tests.support.wait import PATIENCE
 from tests.support.workplace import EMIT, Done, Workplace, row
 

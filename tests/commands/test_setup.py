@@ -7,7 +7,7 @@ import pytest
 from milabench_ddp.cli import main
 from milabench_ddp.commands import setup
 from milabench_ddp.config.runner_profile import RunnerProfile
-from milabench_ddp.config.system import Gpu, System, SystemNode
+from milabench_ddp.config.system import SystemGpu, System, SystemNode
 from milabench_ddp.errors import SelectionError
 from milabench_ddp.machine.devices import Cluster
 from milabench_ddp.options.suite import RunOptions, SuiteOptions
@@ -172,7 +172,7 @@ def test_resume_takes_a_run_to_another_queue(here: Path) -> None:
 
 
 TWO_HOSTS = System(
-    arch="cpu", nodes=(SystemNode("one", "a"), SystemNode("two", "b")), gpu=Gpu(count=3)
+    arch="cpu", nodes=(SystemNode("one", "a"), SystemNode("two", "b")), gpu=SystemGpu(count=3)
 )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from milabench_ddp.codec import read_record, write_record
 from milabench_ddp.commands import watch
-from milabench_ddp.dispatch.slurm import JobStatus
+from milabench_ddp.dispatch.slurm_queue import JobStatus
 from milabench_ddp.events import Outcome
 from milabench_ddp.options.reading import RunFolderOptions
 from milabench_ddp.results.run_dir import RunDir

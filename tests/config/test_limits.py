@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.config import limits, read
+from milabench_ddp.config import limits, yaml_reader
 from milabench_ddp.config.load import SuiteRequest, load
 from milabench_ddp.errors import ConfigError
 from tests.support.configuration import facts
@@ -138,7 +138,7 @@ def test_a_condition_that_is_too_large(here: Path, condition: str) -> None:
     ],
 )
 def test_what_is_no_file(here: Path, monkeypatch, path: str, message: str) -> None:
-    monkeypatch.setattr(read, "PATIENCE", 0.01)
+    monkeypatch.setattr(yaml_reader, "PATIENCE", 0.01)
     monkeypatch.setattr(limits, "FILE_BYTES", 100)
     os.mkfifo("pipe")
     Path("large").write_text("#" * 101)

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from milabench_ddp.config.sizing import BatchSizing, CpuSizing, Memory, Sizer, SizingOptions
-from milabench_ddp.config.system import Gpu, System, SystemNode, read_system
+from milabench_ddp.config.system import SystemGpu, System, SystemNode, read_system
 from milabench_ddp.errors import ConfigError
 from tests.support.configuration import facts, write
 
@@ -36,7 +36,7 @@ def test_everything(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             SystemNode("node1", "192.168.11.12"),
             SystemNode("node2", "node2"),
         ),
-        gpu=Gpu(9.0, Memory(81920.0), 8),
+        gpu=SystemGpu(9.0, Memory(81920.0), 8),
         options=SizingOptions(
             BatchSizing(True, 16, 4, 2, 4096.0, save=here / "etc" / "scaling.yaml"),
             CpuSizing(True, 1, 64, 3, 2),

@@ -29,7 +29,7 @@ from milabench_ddp.dispatch.protocol import (
     Timeouts,
 )
 from milabench_ddp.dispatch.runners.agents import agent_command
-from milabench_ddp.dispatch.slurm import LIMIT
+from milabench_ddp.dispatch.slurm_queue import LIMIT
 from milabench_ddp.errors import DispatchError
 from milabench_ddp.events import Outcome, Verdict
 from milabench_ddp.results.lock import held

@@ -10,7 +10,7 @@ import pytest
 from milabench_ddp.codec import write_record
 from milabench_ddp.dispatch import follow
 from milabench_ddp.dispatch.follow import follow_jobs, watch_run
-from milabench_ddp.dispatch.slurm import JobStatus
+from milabench_ddp.dispatch.slurm_queue import JobStatus
 from milabench_ddp.events import Outcome, Status, Verdict
 from milabench_ddp.results.read_state import read_header
 from milabench_ddp.results.run_dir import RunDir

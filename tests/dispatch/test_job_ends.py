@@ -4,7 +4,7 @@ from pathlib import Path
 
 from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.dispatch.job_follower import why_ended
-from milabench_ddp.dispatch.slurm import NO_FILES
+from milabench_ddp.dispatch.slurm_queue import NO_FILES
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.state import JobState
 from tests.support.launches import benchmark

@@ -9,7 +9,7 @@ from milabench_ddp.codec import write_record
 from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.dispatch.job_follower import JobFollower
 from milabench_ddp.dispatch.schedulers import ProcessJobs
-from milabench_ddp.dispatch.slurm import JobStatus
+from milabench_ddp.dispatch.slurm_queue import JobStatus
 from milabench_ddp.events import Status
 from milabench_ddp.results.state import BenchmarkState, JobState
 from tests.support.dispatch import Clock

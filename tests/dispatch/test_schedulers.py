@@ -8,7 +8,7 @@ import pytest
 
 from milabench_ddp.codec import write_record
 from milabench_ddp.config.runner_profile import RunnerProfile
-from milabench_ddp.dispatch import slurm
+from milabench_ddp.dispatch import slurm_queue
 from milabench_ddp.dispatch.schedulers import ProcessJobs, scheduler_of, split_into_jobs
 from milabench_ddp.errors import DispatchError, RunDirError
 from milabench_ddp.results.run_dir import RunDir
@@ -55,7 +55,7 @@ def test_the_scheduler_of_a_run(tmp_path: Path) -> None:
     with pytest.raises(RunDirError, match="cannot read"):
         scheduler_of(run)
     write_record(run.plan_json, plan(runner=RunnerProfile(kind="slurm")))
-    assert scheduler_of(run) is slurm
+    assert scheduler_of(run) is slurm_queue
     write_record(run.plan_json, plan(runner=RunnerProfile(kind="slurm", cluster="local")))
     assert isinstance(scheduler_of(run), ProcessJobs)
     write_record(run.plan_json, plan())

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from milabench_ddp.display.layout import Line, layout
+from milabench_ddp.display.layout import StyledLine, layout
 from milabench_ddp.display.run_progress import Outline, RunProgress
 from milabench_ddp.events import Data, Outcome, Verdict
 from milabench_ddp.progress import LaunchCount
@@ -130,7 +130,7 @@ def test_what_runs_is_shown_before_what_waits_and_more_than_fits_is_counted() ->
         known.begin(name, [], 60.0)
     lines = layout(known, 80, 24)
     assert len(lines) == 23
-    assert lines[-1] == Line("and 280 more run", "dim")
+    assert lines[-1] == StyledLine("and 280 more run", "dim")
     assert sum("fsdp" in line.text for line in lines) == 20
 
 

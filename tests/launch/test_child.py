@@ -16,8 +16,8 @@ from milabench_ddp.launch import child as child_module
 from milabench_ddp.launch import reap
 from milabench_ddp.launch.channel import METRICS, Fifo
 from milabench_ddp.launch.child import Child
-from milabench_ddp.launch.frames import Frame
 from milabench_ddp.launch.keeper import Keeper, ProcessEnd
+from milabench_ddp.launch.stack_frames import Frame
 from milabench_ddp.launch.stacks import STACKS, Looked
 from milabench_ddp.plan.launch import Process
 from tests.support.processes import exists

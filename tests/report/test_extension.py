@@ -71,7 +71,7 @@ def test_a_report_table_is_a_file_and_a_line(package_copy: PackageCopy) -> None:
 
 
 def test_a_finding_is_a_function_in_the_file_of_its_subject(package_copy: PackageCopy) -> None:
-    rates = "milabench_ddp/report/findings/rates.py"
+    rates = "milabench_ddp/report/findings/rate_problems.py"
     package_copy.add_line(
         rates,
         after="APART_BY = ",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.document import benchmarks_of
-from milabench_ddp.report.fields import BENCHMARK, IN_DOCUMENT, IN_EXPORT, Benchmark
+from milabench_ddp.report.fields import BENCHMARK, IN_DOCUMENT, IN_EXPORT, ReportedBenchmark
 from milabench_ddp.report.model import Row
 from milabench_ddp.report.rank_fields import IN_DOCUMENT as RANK_IN_DOCUMENT
 from milabench_ddp.report.rank_fields import IN_EXPORT as RANK_IN_EXPORT
@@ -33,7 +33,7 @@ def test_each_can_be_made_of_whatever_was_measured(tmp_path: Path) -> None:
             for rank in ranks_of(benchmark.row):
                 assert all(each.of(rank) is not ... for each in RANK)
     for each in BENCHMARK:
-        each.of(Benchmark(Row.unmeasured("b", 1, 1.0, {})))
+        each.of(ReportedBenchmark(Row.unmeasured("b", 1, 1.0, {})))
 
 
 def test_what_shows_a_number_does_not_say_again_what_it_means() -> None:

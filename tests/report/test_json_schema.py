@@ -10,7 +10,7 @@ import pytest
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.comparison.compare import comparison_of
-from milabench_ddp.report.comparison.faces import FACES as COMPARISONS
+from milabench_ddp.report.comparison.comparison_faces import FACES as COMPARISONS
 from milabench_ddp.report.comparison.sides import Side
 from milabench_ddp.report.formats import report_json
 from milabench_ddp.report.json_schema import SCHEMAS, schema_text

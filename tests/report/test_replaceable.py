@@ -9,7 +9,7 @@ from milabench_ddp.errors import RunDirError
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.export import write_tables
 from milabench_ddp.report.model import Report
-from milabench_ddp.report.page.write import write_page
+from milabench_ddp.report.page.page_file import write_page
 from milabench_ddp.report.plots import write_charts
 from milabench_ddp.report.replaceable import check_replaceable
 from milabench_ddp.report.timeline import write_timeline

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from milabench_ddp.report.comparison.compare import comparison_of
-from milabench_ddp.report.comparison.model import Comparison
+from milabench_ddp.report.comparison.comparison_model import Comparison
 from milabench_ddp.report.comparison.sides import Side
 from milabench_ddp.report.comparison.verdicts import RatioVerdict
 from milabench_ddp.results.read_run import run_folders

@@ -6,9 +6,9 @@ from typing import Any
 
 from milabench_ddp.config.conditions import MachineFacts
 from milabench_ddp.config.load import SuiteRequest, load, resolve
-from milabench_ddp.config.read import parse_yaml
 from milabench_ddp.config.schema import Benchmark, Suite
 from milabench_ddp.config.tree import MappingNode, to_plain
+from milabench_ddp.config.yaml_reader import parse_yaml
 
 BASE = Path("/base")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from milabench_ddp.codec import write_record
 from milabench_ddp.dispatch.follow import ASK, RunFollower
-from milabench_ddp.dispatch.slurm import JobStatus
+from milabench_ddp.dispatch.slurm_queue import JobStatus
 from milabench_ddp.events import Status
 from milabench_ddp.results.read_state import read_benchmark
 from milabench_ddp.results.run_dir import RunDir

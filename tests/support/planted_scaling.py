@@ -9,7 +9,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from milabench_ddp.report.prediction.points import NODES, LaunchWork, Point, Points
-from milabench_ddp.report.ranks.overlap import Bucket
+from milabench_ddp.report.ranks.overlap import TimedBucket
 from tests.support.result_files import end, job, rates, start, steps, told, write
 
 Floats = NDArray[np.float64]
@@ -96,7 +96,7 @@ class Planted(Struct, frozen=True):
             end = np.maximum((before + share * backward).max(axis=0), end) + ms
         buckets = []
         for size, share, ms in zip(self.sizes, self.ready, took, strict=True):
-            buckets.append(Bucket(size, share, float(np.median(ms))))
+            buckets.append(TimedBucket(size, share, float(np.median(ms))))
         return LaunchWork(
             tuple(f"node {n}" for n in range(count)) if count > 1 else ("",),
             before,

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import jsonschema_rs
 
-from milabench_ddp.report.comparison.faces import FACES as COMPARISONS
+from milabench_ddp.report.comparison.comparison_faces import FACES as COMPARISONS
 from milabench_ddp.report.formats import report_json
 from milabench_ddp.report.history.history_faces import FACES as HISTORIES
 from milabench_ddp.report.prediction.prediction_table import prediction_json

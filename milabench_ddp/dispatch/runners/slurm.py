@@ -17,7 +17,7 @@ from ...progress import ProgressObserver
 from ...results.run_dir import RunDir
 from ...results.state import JobState, RunHeader
 from ...visible import in_line
-from .. import slurm
+from .. import slurm_queue
 from ..follow import follow_jobs
 from ..job_follower import job_folder
 from ..run_context import RunContext
@@ -116,7 +116,7 @@ def submit(
             _submit_array(run, profile, nodes, group)
             note(group)
         except DispatchError:
-            slurm.cancel([job.id for job in jobs if job.id])  # submit all of them, or none
+            slurm_queue.cancel([job.id for job in jobs if job.id])  # submit all of them, or none
             raise
 
 

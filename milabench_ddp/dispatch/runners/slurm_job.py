@@ -29,15 +29,15 @@ from ...results.read_state import ignore, read_benchmark, read_header, require_s
 from ...results.run_dir import RunDir, save_state
 from ...results.state import BenchmarkState, JobState
 from ...shown_streams import shown_output
-from .. import slurm
+from .. import slurm_queue
 from ..agent_main import AgentOptions
 from ..coordinator import Coordinator
 from ..gpu_preflight import check_gpus
 from ..nodes import Nodes
 from ..run_context import RunPlan, read_plan
 from ..schedulers import missing_of_job, most_nodes, restart
-from ..slurm import own_id
 from ..slurm_nodes import keep_nodes
+from ..slurm_queue import own_id
 from .agents import AgentCommand, agent_script, agents
 from .attached import this_host
 
@@ -79,7 +79,7 @@ class JobTask(Struct, frozen=True):
             if not _is_on_record(run, own_id()):
                 print(ORPHAN.format(shlex.quote(str(run.path))), flush=True)
                 return Outcome.CANCELLED
-            with slurm.ended_by_slurm():
+            with slurm_queue.ended_by_slurm():
                 return self._run(run, plan, benchmarks)
 
     def _run(self, run: RunDir, plan: RunPlan, benchmarks: Sequence[Benchmark]) -> str:
@@ -93,10 +93,10 @@ class JobTask(Struct, frozen=True):
             nodes = stack.enter_context(self._nodes(run, plan, count, requests, observer))
             coordinator = Coordinator(
                 run, plan, benchmarks, nodes, requests, observer,
-                why_stopped=slurm.why_stopped,
+                why_stopped=slurm_queue.why_stopped,
             )  # fmt: skip
             outcome = coordinator.execute()
-        if coordinator.stopped_as == slurm.PREEMPTED:
+        if coordinator.stopped_as == slurm_queue.PREEMPTED:
             restart(run, self.job)
         elif coordinator.stopped_as is not None:
             _end_waiting(run, benchmarks, coordinator.stopped_as)
@@ -127,7 +127,7 @@ class JobTask(Struct, frozen=True):
                 yield nodes
         else:
             machine = require_state(run).header.machine
-            requests.verdict = slurm.CANCELLED
+            requests.verdict = slurm_queue.CANCELLED
             node = detect(plan.arch, plan.gpus, os.environ).nodes[0]
             warnings = check_gpus(plan, plan.benchmarks, node, os.environ)
             with this_host(run, plan, machine, requests, observer, warnings) as nodes:
@@ -135,7 +135,7 @@ class JobTask(Struct, frozen=True):
 
 
 def _end_waiting(run: RunDir, benchmarks: Iterable[Benchmark], stopped: Verdict) -> None:
-    verdict = BEFORE_IT_BEGAN if stopped == slurm.LIMIT else stopped
+    verdict = BEFORE_IT_BEGAN if stopped == slurm_queue.LIMIT else stopped
     for benchmark in benchmarks:
         state = read_benchmark(run, benchmark.name, ignore)
         if state is None or not state.status.has_ended:

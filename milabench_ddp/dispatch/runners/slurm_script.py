@@ -16,7 +16,7 @@ from ...hidden import SECRETS
 from ...plan.bash import comment, expanded, here_document, needs, render
 from ...results.state import JobState
 from ..schedulers import split_into_jobs
-from ..slurm import placed
+from ..slurm_queue import placed
 from .agents import setup_lines
 from .base import ScriptRequest
 

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from .comparison_model import ANY_CHANGE, WITHIN, ComparedBenchmark, Comparison, Unit
 from .differences import side_differences
-from .model import ANY_CHANGE, WITHIN, ComparedBenchmark, Comparison, Unit
 from .notes import notes_of, what_to_do
 from .ratios import Pair, Ratio, ratios
 from .sides import Side

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from ...render.html import html_table
 from ...table import Table
 from ..page.frame import WIDE, sections_page, svg_figure
-from .chart import comparison_chart
-from .model import Comparison
+from .comparison_model import Comparison
+from .ratio_chart import comparison_chart
 from .verdicts import RatioVerdict
 
 SIGNS: Mapping[RatioVerdict, str] = {  # each with the class of its colour

@@ -6,7 +6,7 @@ from ...errors import shown_names
 from ...results.records import Record, Run, mapping_or_empty
 from ..clocks import sm_clock
 from ..pooling import Difference, differences_of
-from .model import SideDifference
+from .comparison_model import SideDifference
 from .sides import Side
 
 SHOWN = 3  # benchmarks whose settings differ in the same way

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from ...errors import shown_names
 from ..finding import Severity
 from ..pooling import has_local_changes
-from .model import ComparedBenchmark, Unit
+from .comparison_model import ComparedBenchmark, Unit
 from .ratios import FEWEST, Ratio
 from .sides import Side
 from .verdicts import MOST_LAUNCHES, Judged

@@ -15,7 +15,7 @@ from ..model import Report, Row
 from ..pooling import check_poolable, differences_of
 from ..process import Processes, by_launch, counted, until
 from ..statistics.interval import Launches, Series
-from .model import ComparedSide, SideRate, Unit
+from .comparison_model import ComparedSide, SideRate, Unit
 
 ON_PURPOSE = (SkipKind.DISABLED, SkipKind.LEFT_OUT)
 

@@ -18,7 +18,7 @@ from ..ranks.rank_summary import RankId, labels, peers
 from ..ranks.stragglers import FEWEST_STEPS, Straggler, all_stragglers, slower_places
 from ..statistics.values import mean, median
 from .finder import Finds, Found, finding, grouped
-from .links import nodes_of_links, words_of_link
+from .slow_links import nodes_of_links, words_of_link
 from .what_if import condition, faster, launches_of, numbers_of
 
 OF_OTHERS = "the median of the others"

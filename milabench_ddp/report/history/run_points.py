@@ -24,7 +24,7 @@ from ..statistics.values import mean
 IRRELEVANT = ("device", "id", "uuid", "memory", "cpus")  # facts of a device that change nothing
 
 
-class Device(Struct, frozen=True):
+class TrackedDevice(Struct, frozen=True):
     """A device, wherever it was in a run."""
 
     uuid: str  # empty if it was not recorded
@@ -45,7 +45,7 @@ class Device(Struct, frozen=True):
 class DeviceSpeed(Struct, frozen=True):
     """A device in a benchmark of a run."""
 
-    device: Device
+    device: TrackedDevice
     speed: float  # units per second; of a rank that trains with others, steps of its own work
     kind: str  # what its peers have in common with it: the model, and the stages of a pipeline
     facts: Mapping[str, str] = field(default_factory=dict)  # that its driver tells, as text
@@ -142,15 +142,15 @@ def _devices_of_ranks(measured: Processes) -> Iterator[tuple[str, DeviceSpeed]]:
         yield device.key, DeviceSpeed(device, 1000 / summary.local_ms, kind, facts)
 
 
-def _device(record: Record, index: object, node: str, uuid: object) -> Device:
+def _device(record: Record, index: object, node: str, uuid: object) -> TrackedDevice:
     host = str(mapping_or_empty(record.meta.get("os")).get("nodename") or "")
     is_gpu = record.accelerators.get("arch") != "cpu"
-    return Device(
+    return TrackedDevice(
         uuid if isinstance(uuid, str) else "", node or record.node or host, str(index), is_gpu
     )
 
 
-def _facts(device: Device, gpu: Payload) -> Mapping[str, str]:
+def _facts(device: TrackedDevice, gpu: Payload) -> Mapping[str, str]:
     facts = {"place": device.place}
     for name, value in gpu.items():
         if name not in IRRELEVANT and isinstance(value, str | int | float):

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ...numerics import Floats, np
 from .change_points import Changes, changes_of
 from .noise import family_of
-from .run_points import Device, RunPoint
+from .run_points import RunPoint, TrackedDevice
 
 ROUNDS = 4  # of estimating levels and waves in turn; they hardly change after the second
 
@@ -20,7 +20,7 @@ class Track(Struct, frozen=True):
 
     benchmark: str
     unit: str
-    device: Device | None
+    device: TrackedDevice | None
     peers: int  # how many other devices of its kind there are in all runs
     runs: tuple[int, ...]  # those that have a value, in the order of time
     logs: Floats  # of the rates, or of those of a device less what its peers did
@@ -66,7 +66,7 @@ def _of_benchmark(runs: Sequence[RunPoint], name: str, having: Sequence[int]) ->
 
 def _of_devices(runs: Sequence[RunPoint], name: str, having: Sequence[int]) -> Iterator[Track]:
     points = [runs[index].benchmarks[name] for index in having]
-    kinds: dict[str, dict[str, Device]] = defaultdict(dict)
+    kinds: dict[str, dict[str, TrackedDevice]] = defaultdict(dict)
     for point in points:
         for key, found in point.devices.items():
             kinds[found.kind][key] = found.device  # where it was last

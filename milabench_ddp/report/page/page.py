@@ -21,7 +21,7 @@ from ..sentences import alike, failure_sentence, run_facts, score, skip_reason, 
 from ..tables.findings_tables import validation
 from ..tables.main_table import table_of
 from .frame import html_page, svg_figure
-from .section import PLACES, Section, section_of
+from .section import PLACES, BenchmarkSection, section_of
 from .series import points_for
 
 PLAIN = 400_000  # characters of sections up to which they are not compressed
@@ -76,7 +76,7 @@ def report_html(report: Report) -> str:
     )  # fmt: skip
 
 
-def packed(sections: Sequence[Section], *, with_bodies: bool) -> str:
+def packed(sections: Sequence[BenchmarkSection], *, with_bodies: bool) -> str:
     """Sections as text that no markup can be in: base64 of what zlib makes of them.
 
     There are the texts of ``MARKUP``, then the bodies, then the courses, each followed by ``END``.

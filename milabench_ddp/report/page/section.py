@@ -38,7 +38,7 @@ RANKS, LEDGER, MORE, OUTPUT = "ranks", "ledger", "more", "output"
 PLACES = {name: finder.section for name, finder in FINDERS.items()}
 
 
-class Section(Struct, frozen=True):
+class BenchmarkSection(Struct, frozen=True):
     """What the page shows of a benchmark."""
 
     name: str
@@ -47,7 +47,9 @@ class Section(Struct, frozen=True):
     courses: str  # what the page's script draws, as JSON
 
 
-def section_of(report: Report, row: Row, id: str, points: int, charts: Sequence[Chart]) -> Section:
+def section_of(
+    report: Report, row: Row, id: str, points: int, charts: Sequence[Chart]
+) -> BenchmarkSection:
     """The section of a benchmark.
 
     Args:
@@ -91,7 +93,7 @@ def section_of(report: Report, row: Row, id: str, points: int, charts: Sequence[
         figures=[svg_figure(chart) for chart in charts],
         commands=[f"bash {shlex.quote(str(path))}" for path in scripts], **values,
     )  # fmt: skip
-    return Section(row.name, findings, body, encode_shown(courses).decode())
+    return BenchmarkSection(row.name, findings, body, encode_shown(courses).decode())
 
 
 def _table(name: str, table: Table, shaded: Mapping[str, str], marked: Collection[str]) -> Markup:

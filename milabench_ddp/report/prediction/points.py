@@ -16,7 +16,7 @@ from ...numerics import Floats
 from ..model import Row, Rows
 from ..process import ProcessResult, counted
 from ..ranks.ledger import BEHIND, LaunchTimes, launch_times
-from ..ranks.overlap import Bucket, buckets_of
+from ..ranks.overlap import TimedBucket, buckets_of
 from ..statistics.values import NAN, median
 from ..sweeps.efficiency import WEAK, alike_but_nodes, scaling
 
@@ -39,7 +39,7 @@ class LaunchWork(Struct, frozen=True):
     communication: Floats  # exposed, of all ranks: one for each step
     step: float  # its mean
     units: float  # of work in a step
-    buckets: tuple[Bucket, ...] = ()
+    buckets: tuple[TimedBucket, ...] = ()
     slowdown: float = NAN  # of the backward pass by the communication beside it
 
     @property

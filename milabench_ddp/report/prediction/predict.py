@@ -21,8 +21,8 @@ from ..model import Rows
 from ..statistics.student import quantile
 from ..statistics.values import mean
 from ..sweeps.efficiency import efficiency_of
+from .cost_model import Draw, StepModel
 from .messages import Message
-from .model import Draw, StepModel
 from .points import Points, points_of
 
 FARTHEST = 8  # times the largest measured

@@ -15,7 +15,7 @@ DOUBT = 0.2
 ROUNDS = 5  # a longer pass hides more, which makes it longer by a part of that
 
 
-class Bucket(Struct, frozen=True):
+class TimedBucket(Struct, frozen=True):
     """A bucket of gradients that DDP reduces at once."""
 
     bytes: float
@@ -26,7 +26,7 @@ class Bucket(Struct, frozen=True):
 class Overlap(Struct, frozen=True):
     """The communication beside the backward passes of ranks."""
 
-    buckets: tuple[Bucket, ...]
+    buckets: tuple[TimedBucket, ...]
     backward: Floats  # the mean of each rank, in ms
     hidden: Floats  # what that of each rank hides, in ms
     rate: float  # ms by which a pass is longer for each ms that it hides
@@ -90,7 +90,7 @@ def overlap_of(ranks: Sequence[rank.Rank], backward: Floats) -> Overlap | None:
     return Overlap(buckets, means, hidden, max(found, 0.0), error)
 
 
-def buckets_of(told: Sequence[Sequence[rank.Bucket]]) -> tuple[Bucket, ...]:
+def buckets_of(told: Sequence[Sequence[rank.Bucket]]) -> tuple[TimedBucket, ...]:
     """The buckets by what the ranks told, as medians over them; none where they differ."""
     if len({len(buckets) for buckets in told}) > 1:
         return ()
@@ -99,7 +99,7 @@ def buckets_of(told: Sequence[Sequence[rank.Bucket]]) -> tuple[Bucket, ...]:
         size, ready = median(each.bytes for each in same), median(each.ready_ms for each in same)
         if math.isnan(size + ready):
             return ()
-        found.append(Bucket(size, ready, median(each.ms for each in same)))
+        found.append(TimedBucket(size, ready, median(each.ms for each in same)))
     last = max((bucket.ready for bucket in found), default=0.0)
     if not last > 0:
         return ()

@@ -6,7 +6,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from ...render.html import render
-from .runs import Progress
+from .served_runs import Progress
 
 _HERE = Path(__file__).parent
 STYLE = Markup((_HERE / "pages.css").read_text("utf-8"))

@@ -20,7 +20,7 @@ from ...errors import MilabenchError
 from ...visible import visible
 from ..page.frame import hash_of
 from . import pages
-from .runs import Runs
+from .served_runs import Runs
 
 ADDRESS = "127.0.0.1"
 HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})  # with any port: a tunnel may have another

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ...errors import SelectionError, one_of
 from ...table import Measured
-from ..fields import BENCHMARK, PEAK, Benchmark, Field
+from ..fields import BENCHMARK, PEAK, Field, ReportedBenchmark
 from ..model import Row, Rows
 from ..statistics.values import NAN
 from ..tables import REPORT_TABLES, TABLES
@@ -53,7 +53,7 @@ def _metric(of: Field) -> Metric:
     meaning = f"{of.meaning}, in {of.unit}" if of.unit else of.meaning
 
     def calculate(row: Row) -> Cell:
-        benchmark = Benchmark(row)
+        benchmark = ReportedBenchmark(row)
         value = of.of(benchmark)
         if of.stdev:
             return Cell(value, stdev=attrgetter(of.stdev)(benchmark))

@@ -1,6 +1,6 @@
 """The tables of a report: the main table, and those that ``--table`` can select.
 
-A new table is a ``Selection``, or else a function ``Rows -> Table``, in a file here, and a line in
+A new table is a ``TableOf``, or else a function ``Rows -> Table``, in a file here, and a line in
 ``TABLES``. One that needs the whole report is a function ``Report -> Table``, and a line in
 ``REPORT_TABLES``.
 """
@@ -17,7 +17,7 @@ from .memory_table import memory_phases
 from .monitor_tables import devices, hosts, traffic
 from .program_tables import communication, curve, matrix_products, numbers
 from .score_table import scores
-from .selection import Selection
+from .selection import TableOf
 from .speedup import speedup
 from .startup_table import startup
 from .step_tables import every_rank, slowest_ranks, steps
@@ -58,6 +58,6 @@ def tables_with_rows(rows: Rows) -> list[str]:
     """The names of the tables that have something to show."""
     names = []
     for name, table in TABLES.items():
-        if table.has_rows(rows) if isinstance(table, Selection) else table(rows):
+        if table.has_rows(rows) if isinstance(table, TableOf) else table(rows):
             names.append(name)
     return names

@@ -12,7 +12,7 @@ from ..links import kinds_of, links_of
 from ..model import Row
 from ..statistics.values import NAN, mean
 from .program_tables import size_text
-from .selection import Selection
+from .selection import TableOf
 
 
 def _paths(row: Row) -> Iterator[Mapping[str, object]]:
@@ -38,7 +38,7 @@ def _paths(row: Row) -> Iterator[Mapping[str, object]]:
         }
 
 
-bandwidths = Selection(
+bandwidths = TableOf(
     "Memory and transfers",
     _paths,
     (
@@ -51,7 +51,7 @@ bandwidths = Selection(
     ),
     always=4,
 )
-links = Selection(
+links = TableOf(
     "Links between devices",
     kinds_of,
     (
@@ -63,7 +63,7 @@ links = Selection(
         Column("GB/s", ".4g", "slowest.gb_s"),
     ),
 )
-pairs = Selection(
+pairs = TableOf(
     "Pairs of ranks",
     links_of,
     (

@@ -9,7 +9,7 @@ from ..energy import UNKNOWN, Energy, energy_of_devices, energy_of_row, too_shor
 from ..model import Row, Rows
 from ..statistics.mean_power import SHORTEST
 from ..statistics.values import ratio
-from .selection import Selection
+from .selection import TableOf
 
 OF_WHAT = "(of the GPU boards, not of the node; what their sensors are off by is not in ±)"
 
@@ -70,7 +70,7 @@ KNOWN = (
     Column("for a", "", "unit", unknown=""),
     Column("J by power", ".4g", "by_power", unknown=""),
 )
-energy = Selection("Energy", _of_benchmark, (Column("GPUs", "d", "devices"), *KNOWN), 4, _notes)
-energy_by_device = Selection(
+energy = TableOf("Energy", _of_benchmark, (Column("GPUs", "d", "devices"), *KNOWN), 4, _notes)
+energy_by_device = TableOf(
     "Energy", _of_devices, (Column("device", "", "device"), *KNOWN), 4, lambda _: [OF_WHAT]
 )

@@ -13,7 +13,7 @@ from ..ranks.pipelines import stages_text
 from ..ranks.rank_launch import EXPOSED
 from ..ranks.rank_summary import RankId
 from ..statistics.values import mean
-from .selection import Selection
+from .selection import TableOf
 from .step_tables import PARTS
 
 OWN = {name: title for name, title in PARTS.items() if name != EXPOSED}
@@ -71,7 +71,7 @@ def _shown(rank: str, stages: str, items: Items) -> Mapping[str, object]:
     return {"rank": rank, "stages": stages, "ms": whole, **shown, HIDDEN: items.get(HIDDEN)}
 
 
-ledger = Selection(
+ledger = TableOf(
     "Ledger of a step, in ms",
     _ledgers,
     (

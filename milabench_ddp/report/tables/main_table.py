@@ -3,7 +3,7 @@
 from typing import Any
 
 from ...table import Column, Table, only_columns, table_from, without_exponent, without_unknown
-from ..fields import MAIN, Benchmark, Field
+from ..fields import MAIN, Field, ReportedBenchmark
 from ..model import Report, Rows
 from ..statistics.values import NAN
 
@@ -58,7 +58,7 @@ def milabench_table(rows: Rows) -> Table:
     """The same with milabench's columns and formats, in its order."""
     by_name = {each.name: each for each in MAIN}
     columns = [_of_milabench(by_name[name]) for name in (*MILABENCH, *BESIDE)]
-    return without_unknown(table_from(columns, map(Benchmark, rows)), always=len(MILABENCH))
+    return without_unknown(table_from(columns, map(ReportedBenchmark, rows)), always=len(MILABENCH))
 
 
 def compact(table: Table) -> Table:

@@ -4,7 +4,7 @@ from functools import partial
 
 from ...table import Column
 from ..memory import RankMemory, memories
-from .selection import Selection
+from .selection import TableOf
 from .step_tables import PARTS
 
 PHASES = ("build", "forward", "backward", "forward_backward", "optimizer")
@@ -14,7 +14,7 @@ def _phase(phase: str, rank: RankMemory) -> float:
     return rank.phase(phase)
 
 
-memory_phases = Selection(
+memory_phases = TableOf(
     "Memory by phase, in MiB",
     lambda row: [rank for rank in memories(row) if rank.numbers],
     (

@@ -17,7 +17,7 @@ from ..fields import EVERYWHERE, Field, RecordType
 from ..model import Row
 from ..monitored import Monitored
 from ..statistics.values import largest, mean
-from .selection import Selection
+from .selection import TableOf
 
 HELD_DOWN = "what held its clocks down, in which share of steps"
 DEVICES, TRAFFIC, HOSTS = "devices", "traffic", "hosts"
@@ -101,8 +101,8 @@ def _columns(means: RecordType, table: str) -> Iterator[Column]:
             yield Column(field.heading, field.format, field.of, unknown=unknown)
 
 
-devices = Selection("Devices", watched_devices, tuple(_columns(DEVICE_MEANS, DEVICES)), always=2)
-traffic = Selection(
+devices = TableOf("Devices", watched_devices, tuple(_columns(DEVICE_MEANS, DEVICES)), always=2)
+traffic = TableOf(
     "Traffic of devices", watched_devices, tuple(_columns(DEVICE_MEANS, TRAFFIC)), always=2
 )
-hosts = Selection("Hosts", watched_hosts, tuple(_columns(HOST_MEANS, HOSTS)), always=1)
+hosts = TableOf("Hosts", watched_hosts, tuple(_columns(HOST_MEANS, HOSTS)), always=1)

@@ -14,7 +14,7 @@ from ...results.records import Payload, is_finite
 from ...table import Column, Measured
 from ..model import Row, Rows
 from ..statistics.values import mean, median
-from .selection import Selection
+from .selection import TableOf
 
 COMPARABLE = ("op", "backend", "dtype", "ranks")  # measurements are comparable if these are equal
 OFF_THE_LINE = 0.1  # a relative error beyond which a note names the size
@@ -136,7 +136,7 @@ def _shapes(row: Row) -> Iterator[Mapping[str, object]]:
         }
 
 
-communication = Selection(
+communication = TableOf(
     "Communication",
     _operations,
     (
@@ -149,7 +149,7 @@ communication = Selection(
     ),
     notes=_remarks,
 )
-curve = Selection(
+curve = TableOf(
     "Communication by size",
     _sizes,
     (
@@ -158,7 +158,7 @@ curve = Selection(
         *(Column(name, ".6g") for name in MEASURED),
     ),
 )
-matrix_products = Selection(
+matrix_products = TableOf(
     "Matrix products",
     _shapes,
     (
@@ -169,7 +169,7 @@ matrix_products = Selection(
         Column("TFLOP/s", ".4g"),
     ),
 )
-numbers = Selection(
+numbers = TableOf(
     "Numbers of the programs",
     lambda row: sorted(row.told.items()),
     (

@@ -13,7 +13,7 @@ def _none(_: Rows) -> Sequence[str]:
     return ()
 
 
-class Selection(Struct, frozen=True):
+class TableOf(Struct, frozen=True):
     """A table with a row for each of the subjects of each benchmark, whose name comes first."""
 
     title: str

@@ -7,7 +7,7 @@ from ..model import Row
 from ..process import counted
 from ..ranks.startup import PARTS, startups
 from ..statistics.values import median
-from .selection import Selection
+from .selection import TableOf
 
 
 def _parts(row: Row) -> Iterator[Mapping[str, object]]:
@@ -29,7 +29,7 @@ def _parts(row: Row) -> Iterator[Mapping[str, object]]:
             }
 
 
-startup = Selection(
+startup = TableOf(
     "Start-up, in seconds",
     _parts,
     (Column("part"), Column("s", ".4g"), Column("slowest s", ".4g"), Column("slowest")),

@@ -15,7 +15,7 @@ from ..ranks.rank_summary import peers
 from ..ranks.stragglers import all_stragglers, can_be_judged
 from ..statistics.values import NAN, median
 from ..told import TFLOPS
-from .selection import Selection
+from .selection import TableOf
 
 PARTS = {  # of a step, in the order of their columns, with their titles
     "data": "data",
@@ -51,7 +51,7 @@ def steps(rows: Rows) -> Table:
         Column("estimated", ".0f", _estimated),
         Column("instruments", ".1%", _instruments),
     )
-    return Selection("Steps", lambda row: [row], columns, 3, _notes)(known)
+    return TableOf("Steps", lambda row: [row], columns, 3, _notes)(known)
 
 
 def _notes(rows: Rows) -> Iterator[str]:
@@ -126,7 +126,7 @@ def _local_of(row: Row) -> Iterator[Mapping[str, object]]:
         yield {}
 
 
-slowest_ranks = Selection(
+slowest_ranks = TableOf(
     "Ranks",
     _compared,
     (
@@ -143,7 +143,7 @@ slowest_ranks = Selection(
     always=1,
     notes=of_how_many,
 )
-every_rank = Selection(
+every_rank = TableOf(
     "All ranks",
     lambda row: [RankOfRow(rank, {}) for rank in row.ranks],
     tuple(Column(each.heading, each.format, each.of) for each in IN_TABLE),

@@ -2,7 +2,7 @@
 
 from ...table import Column, Measured
 from ..model import Row
-from .selection import Selection
+from .selection import TableOf
 
 
 def _global_batch(row: Row) -> float:
@@ -33,7 +33,7 @@ def _model(name: str, row: Row) -> str:
     return str(row.reported("model").get(name, ""))
 
 
-strategies = Selection(
+strategies = TableOf(
     "Strategies",
     lambda row: [row] if _is_spread(row) else [],
     (

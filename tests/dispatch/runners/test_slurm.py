@@ -10,7 +10,7 @@ from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.dispatch.run_context import RunContext, resume_run
 from milabench_ddp.dispatch.runners import slurm
 from milabench_ddp.dispatch.runners.slurm import SlurmRunner
-from milabench_ddp.dispatch.slurm import JobStatus
+from milabench_ddp.dispatch.slurm_queue import JobStatus
 from milabench_ddp.errors import DispatchError, RunDirError
 from milabench_ddp.events import Outcome, Status, Verdict
 from milabench_ddp.results.read_state import read_benchmark, read_header

@@ -11,7 +11,7 @@ import pytest
 
 from milabench_ddp.codec import write_record
 from milabench_ddp.config.runner_profile import RunnerProfile
-from milabench_ddp.dispatch import slurm, slurm_nodes
+from milabench_ddp.dispatch import slurm_nodes, slurm_queue
 from milabench_ddp.dispatch.agent_main import AgentOptions
 from milabench_ddp.dispatch.coordinator import Coordinator
 from milabench_ddp.dispatch.runners import slurm_job
@@ -27,7 +27,7 @@ from tests.support.launches import benchmark
 from tests.support.run_contexts import context, program
 from tests.support.started_agent import RATE, STAYS
 
-PREEMPTED = slurm.PREEMPTED
+PREEMPTED = slurm_queue.PREEMPTED
 
 
 @pytest.fixture
@@ -160,13 +160,13 @@ def test_a_job_that_is_on_no_record_does_nothing(
 
 @pytest.mark.usefixtures("handlers")
 @pytest.mark.parametrize("number", [signal.SIGUSR2, signal.SIGTERM])
-@pytest.mark.parametrize("why", [PREEMPTED, slurm.LIMIT])
+@pytest.mark.parametrize("why", [PREEMPTED, slurm_queue.LIMIT])
 def test_a_signal_of_slurm_stops_it_and_a_job_that_is_preempted_starts_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, why: Verdict
 ) -> None:
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     requeued: list[tuple[RunDir, str]] = []
-    monkeypatch.setattr(slurm, "why_stopped", lambda: why)
+    monkeypatch.setattr(slurm_queue, "why_stopped", lambda: why)
     monkeypatch.setattr(slurm_job, "restart", lambda *words: requeued.append(words))
     it = task(tmp_path, stays=f"import os\nos.kill({os.getpid()}, {int(number)})\n{STAYS}", b=RATE)
     assert it() is Outcome.CANCELLED

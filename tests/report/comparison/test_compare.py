@@ -9,8 +9,8 @@ from milabench_ddp.errors import PoolingError
 from milabench_ddp.render.text import text_of
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.comparison.compare import comparison_of
-from milabench_ddp.report.comparison.faces import comparison_blocks
-from milabench_ddp.report.comparison.model import ComparedBenchmark, Comparison, Unit
+from milabench_ddp.report.comparison.comparison_faces import comparison_blocks
+from milabench_ddp.report.comparison.comparison_model import ComparedBenchmark, Comparison, Unit
 from milabench_ddp.report.comparison.sides import Side
 from milabench_ddp.report.comparison.verdicts import RatioVerdict
 from tests.support.compared_runs import launched

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from milabench_ddp.report.comparison.comparison_model import SideDifference
 from milabench_ddp.report.comparison.differences import side_differences
-from milabench_ddp.report.comparison.model import SideDifference
 from milabench_ddp.report.comparison.sides import Side
 from tests.support.compared_runs import launched
 from tests.support.described_runs import MACHINE, META, SETTINGS

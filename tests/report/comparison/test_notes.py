@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.report.comparison.compare import comparison_of
+from milabench_ddp.report.comparison.comparison_model import Unit
 from milabench_ddp.report.comparison.launch_noise import Variance
-from milabench_ddp.report.comparison.model import Unit
 from milabench_ddp.report.comparison.notes import what_to_do
 from milabench_ddp.report.comparison.ratios import Ratio
 from milabench_ddp.report.comparison.sides import Side

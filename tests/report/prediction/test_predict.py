@@ -10,7 +10,7 @@ from milabench_ddp.errors import SelectionError
 from milabench_ddp.report.prediction import predict
 from milabench_ddp.report.prediction.points import Points
 from milabench_ddp.report.prediction.predict import predicted, predictions_of
-from milabench_ddp.report.ranks.overlap import Bucket
+from milabench_ddp.report.ranks.overlap import TimedBucket
 from tests.support.planted_scaling import Planted, alike, heavy, normal, ring, tree
 
 DRAWS = 60
@@ -73,7 +73,7 @@ def without_times(points: Points) -> Points:
     for point in points.points:
         launches = []
         for launch in point.launches:
-            buckets = tuple(Bucket(each.bytes, each.ready) for each in launch.buckets)
+            buckets = tuple(TimedBucket(each.bytes, each.ready) for each in launch.buckets)
             launches.append(replace(launch, buckets=buckets))
         found.append(replace(point, launches=tuple(launches)))
     return replace(points, points=tuple(found))

@@ -1,7 +1,7 @@
 import re
 
 from milabench_ddp.report.server.pages import SCRIPT, list_page, run_page
-from milabench_ddp.report.server.runs import Progress
+from milabench_ddp.report.server.served_runs import Progress
 
 RUN = Progress('"><b>', "ok", 1.0, 1, {"ok": 1}, 0, (), (), "0123")
 

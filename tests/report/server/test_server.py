@@ -13,7 +13,7 @@ import pytest
 
 from milabench_ddp.events import Status
 from milabench_ddp.report.server import server
-from milabench_ddp.report.server.runs import Runs
+from milabench_ddp.report.server.served_runs import Runs
 from milabench_ddp.report.server.server import Server
 from tests.support.result_files import RECORDED, going_on, write_state
 from tests.support.wait import PATIENCE

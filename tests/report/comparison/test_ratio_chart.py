@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.cli import main
-from milabench_ddp.report.comparison.chart import comparison_chart
 from milabench_ddp.report.comparison.compare import comparison_of
+from milabench_ddp.report.comparison.ratio_chart import comparison_chart
 from milabench_ddp.report.comparison.sides import Side
 from tests.support.compared_runs import launched
 from tests.support.svg import check_fits, drawn

@@ -3,7 +3,7 @@
 from ..charts.catalogue import ratio_chart
 from ..charts.chart import Chart
 from ..statistics.values import NAN
-from .model import Comparison
+from .comparison_model import Comparison
 
 
 def comparison_chart(comparison: Comparison) -> Chart:

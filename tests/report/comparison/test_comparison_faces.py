@@ -12,8 +12,8 @@ import pytest
 
 from milabench_ddp.render.text import WIDTH
 from milabench_ddp.report.comparison.compare import comparison_of
-from milabench_ddp.report.comparison.faces import FACES
-from milabench_ddp.report.comparison.model import Comparison
+from milabench_ddp.report.comparison.comparison_faces import FACES
+from milabench_ddp.report.comparison.comparison_model import Comparison
 from milabench_ddp.report.comparison.sides import Side
 from tests.golden import check_golden
 from tests.support.compared_runs import launched

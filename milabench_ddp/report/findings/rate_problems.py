@@ -8,7 +8,7 @@ from ..process import series_by_launch, units_of
 from ..ranks.stragglers import SURE
 from ..statistics.interval import interval, pooled_mean
 from .finder import Finds, Found, finding, grouped
-from .runs import APART
+from .run_differences import APART
 
 APART_BY = 0.05  # launches of the same benchmark differ by 1 to 2 %
 SINGLE = f"the {APART_BY:.0%} that single launches may be"

@@ -64,7 +64,7 @@ class OwnWork(Struct, frozen=True):
         return found
 
 
-class Nodes(Struct, frozen=True):
+class NodeLevels(Struct, frozen=True):
     """How nodes differ in their own work, or ranks where these are counted; as logarithms."""
 
     known: "Mapping[tuple[str, int], float]"  # in the order in which they were measured
@@ -105,7 +105,7 @@ class Nodes(Struct, frozen=True):
         return launch.level / (1 + float(self.of(launch, each).mean()))
 
 
-def nodes_of(launches: Sequence[LaunchWork], each: int) -> Nodes:
+def nodes_of(launches: Sequence[LaunchWork], each: int) -> NodeLevels:
     """How nodes differ, by the launches on the most of them.
 
     Each is taken to be as near to the others as the noise of its steps suggests (C. R. Henderson,
@@ -128,21 +128,21 @@ def nodes_of(launches: Sequence[LaunchWork], each: int) -> Nodes:
                 )
     means = {key: np.mean(values, axis=0) for key, values in seen.items() if values}
     if len(means) < 2:
-        return Nodes({}, 0.0, 0.0, 0)
+        return NodeLevels({}, 0.0, 0.0, 0)
     levels = np.array([level for level, _ in means.values()])
     levels -= levels.mean()
     noise = mean(error / len(seen[key]) for key, (_, error) in means.items())
     variance = float(levels @ levels) / (len(levels) - 1)
     levels *= max(1 - noise / variance, 0.0) if variance else 0.0
     known = dict(zip(means, levels.tolist(), strict=True))
-    return Nodes(known, variance, noise, len(levels) - 1)
+    return NodeLevels(known, variance, noise, len(levels) - 1)
 
 
 def own_work(
     launches: Sequence[LaunchWork],
     each: int,
     level: float,
-    nodes: Nodes,
+    nodes: NodeLevels,
     steps: Sequence[Counts] | None = None,
 ) -> OwnWork:
     """The steps of some launches, each scaled to the same mean own work on usual nodes.

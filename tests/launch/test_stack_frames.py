@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.launch.frames import (
+from milabench_ddp.launch.stack_frames import (
     Frame,
     active,
     caller,

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.config.runner_profile import RunnerProfile
-from milabench_ddp.dispatch.slurm import placed
 from milabench_ddp.dispatch.slurm_nodes import (
     fewest_cpus,
     has_first_node,
@@ -14,6 +13,7 @@ from milabench_ddp.dispatch.slurm_nodes import (
     keep_nodes,
     knows_gpus,
 )
+from milabench_ddp.dispatch.slurm_queue import placed
 from milabench_ddp.errors import DispatchError
 
 Says = Callable[..., Path]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.dispatch.slurm import field, job_record, output_of, own_id
+from milabench_ddp.dispatch.slurm_queue import field, job_record, output_of, own_id
 
 
 def test_what_a_command_prints(says: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:

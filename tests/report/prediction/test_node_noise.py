@@ -4,11 +4,17 @@ import numpy as np
 import pytest
 from msgspec.structs import astuple
 
-from milabench_ddp.report.prediction.noise import MOST, Nodes, nodes_of, own_work, resampled
+from milabench_ddp.report.prediction.node_noise import (
+    MOST,
+    NodeLevels,
+    nodes_of,
+    own_work,
+    resampled,
+)
 from tests.support.planted_scaling import Planted, heavy, normal
 
 ONE, NOTHING = np.ones(1), np.zeros(1)
-ALIKE = Nodes({}, 0.0, 0.0, 0)
+ALIKE = NodeLevels({}, 0.0, 0.0, 0)
 
 
 @pytest.mark.parametrize("count", [1, 2, 8, 64])
@@ -83,7 +89,7 @@ def test_how_nodes_differ_is_found() -> None:
 
 
 def test_nodes_that_were_not_measured_are_as_different() -> None:
-    nodes = Nodes({("a", 0): 0.02, ("b", 0): -0.02}, 0.03**2, 0.0, 50)
+    nodes = NodeLevels({("a", 0): 0.02, ("b", 0): -0.02}, 0.03**2, 0.0, 50)
     assert nodes.unlike(1, None) == pytest.approx([np.expm1(0.02)])
     others = nodes.unlike(2002, None)[2:]
     assert float(np.log1p(others).std()) == pytest.approx(0.03, rel=0.01)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.errors import RunDirError
-from milabench_ddp.report.server.runs import MOST_REPORTS, Running, Runs, progress_of
+from milabench_ddp.report.server.served_runs import MOST_REPORTS, Running, Runs, progress_of
 from tests.support.result_files import RECORDED, write_state
 from tests.support.wait import PATIENCE
 

@@ -22,12 +22,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...numerics import Floats, np
-from ..ranks.overlap import Bucket
+from ..ranks.overlap import TimedBucket
 from ..statistics.batch_means import mean_error
 from ..statistics.values import mean, median
 from .communication import Cost, Fits, Spread
 from .messages import Message, merged
-from .noise import OwnWork, nodes_of, own_work, resampled
+from .node_noise import OwnWork, nodes_of, own_work, resampled
 from .points import LaunchWork, Points
 
 MOST_LEVEL = 2.0  # of the logarithm of a redrawn level
@@ -183,14 +183,14 @@ def _spread(levels: Sequence[float], first: LaunchWork) -> Spread:
     return Spread(error.sem / first.level, max(round(error.freedom), 1))
 
 
-def _mean_buckets(told: Sequence[tuple[Bucket, ...]]) -> tuple[Bucket, ...]:
+def _mean_buckets(told: Sequence[tuple[TimedBucket, ...]]) -> tuple[TimedBucket, ...]:
     """The buckets over launches; none if launches differ in their number."""
     if not told or len({len(buckets) for buckets in told}) > 1:
         return ()
     found = []
     for same in zip(*told, strict=True):
         ready, ms = mean(each.ready for each in same), mean(each.ms for each in same)
-        found.append(Bucket(same[0].bytes, ready, ms))
+        found.append(TimedBucket(same[0].bytes, ready, ms))
     return tuple(found)
 
 

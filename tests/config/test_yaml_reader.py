@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.config.read import read_yaml
 from milabench_ddp.config.tree import DeleteNode, ListNode, MappingNode, TreeNode, to_plain
+from milabench_ddp.config.yaml_reader import read_yaml
 from milabench_ddp.errors import ConfigError
 from tests.support.configuration import table, write
 

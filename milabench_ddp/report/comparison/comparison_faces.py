@@ -9,7 +9,7 @@ from ...render.blocks import Block, Bullet, Fact, Section, TableBlock
 from ...render.markdown import markdown_of
 from ...render.text import text_of
 from ...table import Column, Measured, Table, csv_text, given_percent_text, table_from
-from .model import ComparedBenchmark, ComparedSide, Comparison, SideRate, Unit
+from .comparison_model import ComparedBenchmark, ComparedSide, Comparison, SideRate, Unit
 from .verdicts import FALSE, RatioVerdict
 
 SHOWN = 3  # runs in a line

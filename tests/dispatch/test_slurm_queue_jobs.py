@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.config.runner_profile import RunnerProfile
-from milabench_ddp.dispatch import slurm
-from milabench_ddp.dispatch.slurm import CANCELLED, LIMIT, PREEMPTED, JobStatus
+from milabench_ddp.dispatch import slurm_queue
+from milabench_ddp.dispatch.slurm_queue import CANCELLED, LIMIT, PREEMPTED, JobStatus
 from milabench_ddp.events import Verdict
 
 Says = Callable[..., Path]
@@ -21,7 +21,7 @@ SHOWS = (
 def test_jobs_in_the_queue_and_jobs_that_left_it(says: Says) -> None:
     says("squeue", "Welcome to the cluster\n7|PENDING|Priority\n8_1|RUNNING|None\n9|RUNNING|None")
     says("sacct", "CANCELLED by 1000")
-    assert slurm.statuses(["7", "8_1", "6"]) == {
+    assert slurm_queue.statuses(["7", "8_1", "6"]) == {
         "7": JobStatus("PENDING", False, "Priority"),
         "8_1": JobStatus("RUNNING", False),
         "6": JobStatus("CANCELLED", True),
@@ -32,21 +32,21 @@ def test_a_site_without_accounts(says: Says) -> None:
     says("squeue", "")
     says("sacct", "Slurm accounting storage is disabled", 1)
     says("scontrol", "JobId=6 JobState=FAILED Reason=NonZeroExitCode")
-    assert slurm.statuses(["6"]) == {"6": JobStatus("FAILED", True)}
+    assert slurm_queue.statuses(["6"]) == {"6": JobStatus("FAILED", True)}
 
 
 def test_a_controller_that_does_not_answer_ends_no_job(says: Says) -> None:
     says("squeue", "slurm_load_jobs error: Unable to contact slurm controller", 1)
     says("sacct", "COMPLETED")
-    assert slurm.statuses(["6"]) is None
+    assert slurm_queue.statuses(["6"]) is None
 
 
 def test_no_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert slurm.statuses(["6"]) is None
-    assert not slurm.cancel(["6"])
-    assert slurm.cancel([])  # nothing to do
-    assert not slurm.requeue("6")
+    assert slurm_queue.statuses(["6"]) is None
+    assert not slurm_queue.cancel(["6"])
+    assert slurm_queue.cancel([])  # nothing to do
+    assert not slurm_queue.requeue("6")
 
 
 @pytest.mark.usefixtures("job")
@@ -75,7 +75,7 @@ def test_why_it_is_asked_to_stop(
 ) -> None:
     shows = SHOWS.format(state=state, preempted=preempted, run=run, limit=limit, reason=reason)
     given = says("scontrol", shows)
-    assert slurm.why_stopped() == verdict
+    assert slurm_queue.why_stopped() == verdict
     assert given.read_text() == "--oneliner show job 7\n"
 
 
@@ -86,19 +86,19 @@ def test_the_question_is_asked_again_where_its_own_signal_ended_it(says: Says) -
     first, rest = script.read_text().split("\n", 1)
     once = given.with_name("once")
     script.write_text(f"{first}\n[ -e '{once}' ] || {{ touch '{once}'; kill $$; }}\n{rest}")
-    assert slurm.why_stopped() == LIMIT
+    assert slurm_queue.why_stopped() == LIMIT
 
 
 @pytest.mark.usefixtures("job")
 def test_asked_to_stop_and_nobody_says_why(says: Says) -> None:
     says("scontrol", "slurm_load_jobs error: Unable to contact slurm controller", 1)
-    assert slurm.why_stopped() == CANCELLED
+    assert slurm_queue.why_stopped() == CANCELLED
 
 
 def test_what_is_asked_of_slurm(says: Says) -> None:
     cancelled, controlled = says("scancel", ""), says("scontrol", "")
-    assert slurm.cancel(["7", "8_1"])
-    assert slurm.requeue("7")
+    assert slurm_queue.cancel(["7", "8_1"])
+    assert slurm_queue.requeue("7")
     assert cancelled.read_text() == "7 8_1\n"
     assert controlled.read_text() == "requeue 7\n"
 
@@ -116,15 +116,15 @@ def test_how_a_job_failed(says: Says, record: str, detail: str) -> None:
     says("squeue", "")
     says("sacct", "", 1)
     says("scontrol", f"JobId=6 JobState=FAILED {record}")
-    assert slurm.statuses(["6"]) == {"6": JobStatus("FAILED", True, detail=detail)}
+    assert slurm_queue.statuses(["6"]) == {"6": JobStatus("FAILED", True, detail=detail)}
 
 
 def test_a_job_that_only_the_accounts_know(says: Says) -> None:
     says("squeue", "")
     says("scontrol", "", 1)
     says("sacct", "127:0|node[3-4]")
-    assert slurm._how_failed("6", "FAILED") == "exit status 127 on node3"
-    assert slurm._how_failed("6", "CANCELLED") == ""
+    assert slurm_queue._how_failed("6", "FAILED") == "exit status 127 on node3"
+    assert slurm_queue._how_failed("6", "CANCELLED") == ""
 
 
 @pytest.mark.usefixtures("job")
@@ -133,7 +133,7 @@ def test_a_job_whose_daemon_is_gone_is_cancelled_at_its_end(
     says: Says, monkeypatch: pytest.MonkeyPatch, is_gone: bool
 ) -> None:
     given = says("scancel", "")
-    with slurm.ended_by_slurm():
+    with slurm_queue.ended_by_slurm():
         if is_gone:  # the batch script has another parent
             monkeypatch.setattr("os.getppid", os.getpid)
     assert given.exists() == is_gone
@@ -143,7 +143,7 @@ def test_a_job_whose_daemon_is_gone_is_cancelled_at_its_end(
 @pytest.mark.parametrize("state", ["PENDING", "COMPLETING"])
 def test_a_waiting_job_asks_for_fewer_nodes_and_tasks(says: Says, state: str) -> None:
     asked = says("scontrol", f"JobState={state}")
-    assert slurm.resize("7_2", 3, RunnerProfile("slurm"))
+    assert slurm_queue.resize("7_2", 3, RunnerProfile("slurm"))
     assert asked.read_text().splitlines()[1:] == ["update JobId=7_2 NumNodes=3 NumTasks=3"]
 
 
@@ -151,12 +151,12 @@ def test_one_that_is_bound_to_more_nodes_by_name_excludes_the_others(says: Says)
     asked = says("scontrol", "n1\nn2")
     says("sinfo", "n1\nn2\nn3")
     profile = RunnerProfile("slurm", options={"nodelist": "n[1-2]"}, exclude="n2")
-    assert slurm.resize("7", 1, profile)
+    assert slurm_queue.resize("7", 1, profile)
     update = "update JobId=7 NumNodes=1 NumTasks=1 ReqNodeList= ExcNodeList=n2,n"
     assert update in asked.read_text()
 
 
 def test_a_job_that_runs_keeps_the_nodes_that_it_uses(says: Says) -> None:
     asked = says("scontrol", "JobState=RUNNING")
-    assert not slurm.resize("7", 1, RunnerProfile("slurm"))
+    assert not slurm_queue.resize("7", 1, RunnerProfile("slurm"))
     assert "update" not in asked.read_text()

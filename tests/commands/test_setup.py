@@ -7,7 +7,7 @@ import pytest
 from milabench_ddp.cli import main
 from milabench_ddp.commands import setup
 from milabench_ddp.config.runner_profile import RunnerProfile
-from milabench_ddp.config.system import SystemGpu, System, SystemNode
+from milabench_ddp.config.system import System, SystemGpu, SystemNode
 from milabench_ddp.errors import SelectionError
 from milabench_ddp.machine.devices import Cluster
 from milabench_ddp.options.suite import RunOptions, SuiteOptions

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from milabench_ddp.config.sizing import BatchSizing, CpuSizing, Memory, Sizer, SizingOptions
-from milabench_ddp.config.system import SystemGpu, System, SystemNode, read_system
+from milabench_ddp.config.system import System, SystemGpu, SystemNode, read_system
 from milabench_ddp.errors import ConfigError
 from tests.support.configuration import facts, write
 

@@ -202,7 +202,9 @@ class CounterRates:
     def __init__(self) -> None:
         self._last: dict[str, tuple[float, Sequence[float]]] = {}  # time and counters, by name
 
-    def since_last(self, name: str, now: float, counters: Sequence[float]) -> Any:
+    def since_last(
+        self, name: str, now: float, counters: Sequence[float]
+    ) -> tuple[float, ...] | None:
         """A tuple of a rise per second for each counter of a name; None at first, and where one
         began anew.
         """

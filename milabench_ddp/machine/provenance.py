@@ -79,7 +79,7 @@ def collect(
     node: Node,
     argv: Sequence[str],
     environ: Mapping[str, str],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Host, devices, versions, commit, command line and environment, JSON-able.
 
     Args:
@@ -108,7 +108,7 @@ def collect(
     }
 
 
-def meta(provenance: Mapping[str, Any]) -> dict[str, Any]:
+def meta(provenance: Mapping[str, Any]) -> dict[str, object]:
     """The data of the ``meta`` event of result files: milabench's fields, in its form."""
     cpu = provenance["host"]["cpu"]
     return {
@@ -121,7 +121,7 @@ def meta(provenance: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _known(facts: Mapping[str, Any]) -> dict[str, Any]:
+def _known(facts: Mapping[str, object]) -> dict[str, object]:
     """The facts that are not None, also in nested mappings."""
     known = {}
     for name, value in facts.items():

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from types import ModuleType
 from typing import Any
 
 from msgspec.structs import replace
@@ -132,7 +133,7 @@ class HostReader:
         except (psutil.Error, OSError, LookupError, RuntimeError, ValueError):  # a new kernel
             return None
 
-    def _read(self, psutil: Any) -> HostSample:
+    def _read(self, psutil: ModuleType) -> HostSample:
         now = time.time()
         is_first = self._readings == 0
         clock = psutil.cpu_freq() if self._readings % _CLOCK_EVERY == 0 else None

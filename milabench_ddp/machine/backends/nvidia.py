@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from types import ModuleType
 from typing import Any
 
 from msgspec.structs import replace
@@ -11,7 +12,7 @@ from ...errors import MachineError
 from ..devices import Device
 from ..host import cpu_list, other_process, usable_cpus
 from .backend import Backend, DiscoveryResult, DriverError, Reading, select
-from .nvml import Inventory, ask, inventory, near_cpus, open_device, read_memory, session
+from .nvml import Inventory, T, ask, inventory, near_cpus, open_device, read_memory, session
 
 
 class NvidiaBackend(Backend):
@@ -152,10 +153,10 @@ def bound(found: DiscoveryResult, usable: Sequence[int], *, has_taskset: bool) -
     return DiscoveryResult(tuple(devices), tuple(notes))
 
 
-def _describe(nvml: Any, handle: Any, gpu: dict[str, Any]) -> None:
+def _describe(nvml: ModuleType, handle: object, gpu: dict[str, object]) -> None:
     """Add what the driver tells of a GPU."""
 
-    def of(call: Callable[..., Any], *args: Any) -> Any:
+    def of(call: Callable[..., T], *args: object) -> T | None:
         return ask(nvml, call, handle, *args)
 
     power = of(nvml.nvmlDeviceGetEnforcedPowerLimit)

@@ -3,7 +3,8 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from types import ModuleType
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 from ..devices import Device
 from .backend import DriverError
 
+T = TypeVar("T")
 _MIB = 2**20
 
 
@@ -30,7 +32,7 @@ class Inventory(Struct, frozen=True):
 
 
 @contextmanager
-def session() -> Iterator[Any]:
+def session() -> Iterator[ModuleType]:
     """The module ``pynvml``, initialised; shut down at the end.
 
     Raises:
@@ -51,7 +53,7 @@ def session() -> Iterator[Any]:
             pynvml.nvmlShutdown()
 
 
-def inventory(nvml: Any) -> Inventory:
+def inventory(nvml: ModuleType) -> Inventory:
     """The GPUs, in the order of their indices; a GPU that does not answer becomes a problem.
 
     Raises:
@@ -70,7 +72,7 @@ def inventory(nvml: Any) -> Inventory:
     return Inventory(tuple(gpus), tuple(problems))
 
 
-def ask(nvml: Any, call: Callable[..., Any], *args: Any) -> Any:
+def ask(nvml: ModuleType, call: Callable[..., T], *args: object) -> T | None:
     """The result of ``call``; None if this GPU or driver does not support it."""
     try:
         return call(*args)
@@ -78,20 +80,20 @@ def ask(nvml: Any, call: Callable[..., Any], *args: Any) -> Any:
         return None
 
 
-def open_device(nvml: Any, id: str) -> Any:
+def open_device(nvml: ModuleType, id: str) -> object:
     """The handle of a device by its index or its UUID."""
     if id.isdigit():
         return nvml.nvmlDeviceGetHandleByIndex(int(id))
     return nvml.nvmlDeviceGetHandleByUUID(id)
 
 
-def read_memory(nvml: Any, handle: Any) -> tuple[float, float]:
+def read_memory(nvml: ModuleType, handle: object) -> tuple[float, float]:
     """Used and total memory in MiB; used includes the driver's reserve, as in milabench."""
     info = nvml.nvmlDeviceGetMemoryInfo(handle)
     return info.used / _MIB, info.total / _MIB
 
 
-def _gpu(nvml: Any, index: int) -> Gpu:
+def _gpu(nvml: ModuleType, index: int) -> Gpu:
     handle = nvml.nvmlDeviceGetHandleByIndex(index)
     mode = ask(nvml, nvml.nvmlDeviceGetMigMode, handle)
     mig = mode is not None and mode[0] == nvml.NVML_DEVICE_MIG_ENABLE
@@ -114,7 +116,7 @@ def _gpu(nvml: Any, index: int) -> Gpu:
     return Gpu(device, mig, tuple(instances))
 
 
-def near_cpus(nvml: Any, handle: Any) -> tuple[int, ...]:
+def near_cpus(nvml: ModuleType, handle: object) -> tuple[int, ...]:
     """The CPUs of the GPU's NUMA node; empty if the driver does not tell them."""
     words = os.sysconf("SC_NPROCESSORS_CONF") // 64 + 1
     masks = ask(nvml, nvml.nvmlDeviceGetCpuAffinity, handle, words) or ()
@@ -124,12 +126,12 @@ def near_cpus(nvml: Any, handle: Any) -> tuple[int, ...]:
     return tuple(cpus)
 
 
-def _memory_mib(nvml: Any, handle: Any) -> float:
+def _memory_mib(nvml: ModuleType, handle: object) -> float:
     memory = ask(nvml, read_memory, nvml, handle)
-    return 0.0 if memory is None else float(memory[1])
+    return 0.0 if memory is None else memory[1]
 
 
-def _why_not(nvml: Any, error: Any) -> str:
+def _why_not(nvml: ModuleType, error: Any) -> str:
     reasons = {
         nvml.NVML_ERROR_LIBRARY_NOT_FOUND: (
             "no NVIDIA driver is installed (libnvidia-ml.so.1 was not found)"
@@ -148,7 +150,7 @@ def _why_not(nvml: Any, error: Any) -> str:
     return reasons.get(error.value, f"the NVIDIA driver does not work: {error}")
 
 
-def why_lost(nvml: Any, error: Any) -> str:
+def why_lost(nvml: ModuleType, error: Any) -> str:
     """Why one GPU does not answer, and what to do."""
     reasons = {
         nvml.NVML_ERROR_GPU_IS_LOST: "it has fallen off the bus; restart the machine",

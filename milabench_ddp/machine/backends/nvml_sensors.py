@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from ctypes import c_void_p, cast
+from types import ModuleType
 from typing import Any
 
 from ...samples import CounterRates, DeviceProblem, DeviceSample
@@ -26,7 +27,7 @@ CLOCK_REASONS: Mapping[int, str] = {
 }
 
 
-def _clock_reasons(nvml: Any, handle: Any) -> tuple[str, ...]:
+def _clock_reasons(nvml: ModuleType, handle: object) -> tuple[str, ...]:
     """Why no clock is higher, by name; the call had another name before driver 535."""
     try:
         mask = nvml.nvmlDeviceGetCurrentClocksEventReasons(handle)
@@ -35,7 +36,7 @@ def _clock_reasons(nvml: Any, handle: Any) -> tuple[str, ...]:
     return tuple(name for bit, name in CLOCK_REASONS.items() if mask & bit)
 
 
-def _headroom(nvml: Any, handle: Any) -> float:
+def _headroom(nvml: ModuleType, handle: object) -> float:
     """The degrees until heat slows it down; older drivers tell the temperature of that instead."""
     try:
         return float(nvml.nvmlDeviceGetMarginTemperature(handle))
@@ -49,7 +50,7 @@ def _headroom(nvml: Any, handle: Any) -> float:
 
 
 # How a field of a DeviceSample is read, by one call of (pynvml, handle of a device).
-_SENSORS: Mapping[str, Callable[[Any, Any], Any]] = {
+_SENSORS: Mapping[str, Callable[[ModuleType, object], object]] = {
     "memory": read_memory,
     "load": lambda nvml, handle: nvml.nvmlDeviceGetUtilizationRates(handle).gpu / 100,
     "temperature": lambda nvml, handle: float(
@@ -105,10 +106,10 @@ _XIDS_OF_PROGRAMS = (13, 31, 43, 45, 68, 109)
 class DeviceReader:
     """Reads one device through an open handle; asks for a missing sensor only once."""
 
-    def __init__(self, nvml: Any, device: Device) -> None:
+    def __init__(self, nvml: ModuleType, device: Device) -> None:
         self._nvml = nvml
         self._device = device
-        self._handle: Any = None
+        self._handle: object = None
         self._uuid = "" if device.id.isdecimal() else device.id
         self._sensors = {**_SENSORS, "foreign": self._foreign}
         self._others = OtherProcesses()
@@ -121,7 +122,7 @@ class DeviceReader:
     def is_instance(self) -> bool:
         return self._device.id.startswith("MIG-")
 
-    def open(self) -> Any:
+    def open(self) -> object:
         """The handle of the device, opened if it is not open; raises NVMLError."""
         if self._handle is None:
             handle = open_device(self._nvml, self._device.id)
@@ -159,13 +160,13 @@ class DeviceReader:
         known = {name: value for name, value in values.items() if value is not None}
         return DeviceSample(time=now, **known) if known else None
 
-    def _field_values(self, handle: Any, now: float) -> dict[str, Any]:
+    def _field_values(self, handle: object, now: float) -> dict[str, object]:
         """The field values that the device has; a counter as its rate since the last reading."""
         wanted = []
         for name, (_, ids) in _FIELD_VALUES.items():
             wanted += [(id, _ALL_LINKS if name == "nvlink" else 0) for id in ids]
         answers = iter(ask(self._nvml, self._nvml.nvmlDeviceGetFieldValues, handle, wanted) or ())
-        values: dict[str, Any] = {}
+        values: dict[str, object] = {}
         for name, (factor, ids) in _FIELD_VALUES.items():
             found = []
             for _, value in zip(ids, answers, strict=False):
@@ -180,7 +181,7 @@ class DeviceReader:
                 values[name] = tuple(found) if len(ids) > 1 else found[0]
         return values
 
-    def _foreign(self, nvml: Any, handle: Any) -> tuple[str, ...] | None:
+    def _foreign(self, nvml: ModuleType, handle: object) -> tuple[str, ...] | None:
         found = nvml.nvmlDeviceGetComputeRunningProcesses(handle)
         return self._others.named(process.pid for process in found) or None
 
@@ -224,7 +225,7 @@ class DeviceReader:
 
 
 @contextmanager
-def read_all(nvml: Any, devices: Sequence[Device]) -> Iterator[Callable[[], Reading]]:
+def read_all(nvml: ModuleType, devices: Sequence[Device]) -> Iterator[Callable[[], Reading]]:
     """A function that reads the devices, one after another, and then their errors."""
     readers = [DeviceReader(nvml, device) for device in devices]
     with _errors(nvml, readers) as new_errors:
@@ -249,7 +250,7 @@ def _address(handle: Any) -> int:
 
 @contextmanager
 def _errors(
-    nvml: Any, readers: Sequence[DeviceReader]
+    nvml: ModuleType, readers: Sequence[DeviceReader]
 ) -> Iterator[Callable[[], list[DeviceProblem]]]:
     """A function that returns the errors (Xids) that the driver has reported since the last call.
 

@@ -98,7 +98,7 @@ class _Evaluator(Struct):
             raise ConfigError(f"{self.where}: `{ast.unparse(node)}` is neither true nor false")
         return value
 
-    def value(self, node: ast.expr) -> Any:
+    def value(self, node: ast.expr) -> object:
         match node:
             case ast.Constant(value=bool() | int() | float() | str()):
                 return node.value

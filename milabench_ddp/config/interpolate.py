@@ -107,7 +107,7 @@ def _check_grammar(text: str, origin: Origin) -> None:
         raise ConfigError(f"malformed interpolation `{text}` in {origin}") from None
 
 
-def _resolve(root: Any, alone: Any, scalar: ScalarNode, location: Location) -> TreeNode:
+def _resolve(root: object, alone: object, scalar: ScalarNode, location: Location) -> TreeNode:
     from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 
     if _MARK not in str(scalar.value):
@@ -128,7 +128,7 @@ def _resolve(root: Any, alone: Any, scalar: ScalarNode, location: Location) -> T
     return from_plain(value, scalar.origin)
 
 
-def _value(root: Any, location: Location) -> Any:
+def _value(root: Any, location: Location) -> object:
     from omegaconf import OmegaConf
 
     value = root

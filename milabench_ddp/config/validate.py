@@ -48,14 +48,14 @@ class IncompleteError(ConfigError):
     """A mapping lacks a required key."""
 
 
-def typed(kind: Any) -> Check:
+def typed(kind: object) -> Check:
     """The check of a type; no value is None, since such a key counts as not stated."""
     if type(None) in get_args(kind):
         kind = get_args(kind)[0]
     return lambda key, node: checked(kind, key, node)
 
 
-def checked(kind: Any, key: str, node: TreeNode) -> Any:
+def checked(kind: object, key: str, node: TreeNode) -> Any:
     """The value of a final tree as a type; a key whose value is null counts as not stated.
 
     Args:
@@ -75,7 +75,7 @@ def checked(kind: Any, key: str, node: TreeNode) -> Any:
         raise _explained(str(error), kind, key, node) from None
 
 
-def _check_parts(kind: Any, key: str, node: TreeNode) -> None:
+def _check_parts(kind: object, key: str, node: TreeNode) -> None:
     if get_origin(kind) is Annotated:
         kind = get_args(kind)[0]
     match node:
@@ -100,7 +100,7 @@ def _check_fields(kind: type[Struct], key: str, node: MappingNode) -> None:
             raise IncompleteError(f"`{key}` in {node.origin} has no `{name}`")
 
 
-def _explained(said: str, kind: Any, key: str, node: TreeNode) -> ConfigError:
+def _explained(said: str, kind: object, key: str, node: TreeNode) -> ConfigError:
     if get_origin(kind) is Literal:
         words = get_args(kind)
         hint = did_you_mean(text_of(node) or "", words)

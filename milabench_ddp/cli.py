@@ -165,7 +165,7 @@ def _add_settings(group: "argparse._ArgumentGroup") -> None:
             )
 
 
-def parse(argv: "Sequence[str]") -> tuple[str, "Any"]:
+def parse(argv: "Sequence[str]") -> tuple[str, object]:
     """The command that the user asked for, and its options.
 
     Raises:

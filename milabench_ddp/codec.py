@@ -44,12 +44,12 @@ def encode(record: object) -> bytes:
         return json.dumps(_finite(plain(record))).encode()
 
 
-def plain(record: object) -> Any:
+def plain(record: object) -> object:
     """A record as JSON can hold it."""
     return msgspec.to_builtins(record, enc_hook=_encode_other)
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> object:
     """A value of JSON with null for NaN and infinity, as msgspec writes them."""
     match value:
         case dict():
@@ -83,13 +83,13 @@ def decoder(kind: Any) -> Callable[[bytes | str], Any]:
     """``decode`` for one type, prepared once for many records."""
     prepared = msgspec.json.Decoder(kind, dec_hook=_decode_other)
 
-    def decode_one(data: bytes | str) -> Any:
+    def decode_one(data: bytes | str) -> object:
         try:
             return with_surrogates(data)
         except RecursionError as error:
             raise ValueError("it is nested too deeply") from error
 
-    def with_surrogates(data: bytes | str) -> Any:
+    def with_surrogates(data: bytes | str) -> object:
         try:
             return prepared.decode(data)
         except msgspec.DecodeError as error:
@@ -121,10 +121,10 @@ def loads(data: bytes | str) -> Any:
     return value
 
 
-def _is_deep(value: Any) -> bool:
+def _is_deep(value: object) -> bool:
     level = [value]
     for _ in range(DEEPEST):
-        below: list[Any] = []
+        below: list[object] = []
         for each in level:
             if isinstance(each, dict | list):
                 below += each.values() if isinstance(each, dict) else each
@@ -179,7 +179,7 @@ def encode_shown(record: object) -> bytes:
     return encode(_shown(plain(record)))
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: object) -> object:
     match value:
         case str():
             return in_line(SECRETS.hide(value))
@@ -210,7 +210,7 @@ def _encode_other(value: object) -> object:
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
-def _decode_other(kind: type[Any], value: object) -> object:
+def _decode_other(kind: type, value: object) -> object:
     if issubclass(kind, Path) and isinstance(value, str):
         return Path(value)
     raise TypeError(f"{kind.__name__} cannot be read from JSON")

@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from itertools import chain, count
-from typing import Any
+from typing import Any, TypeVar
 
 from .errors import RunDirError
 from .literals import Literals
 from .secrets import FEWEST, is_secret, is_value, marked_value, with_forms, with_named
 
+T = TypeVar("T")
 HIDDEN = "(hidden)"
 GIVEN = "MILABENCH_SECRETS"  # a variable with the secrets of a plan, for agents and jobs, as JSON
 MARK = re.compile(r"\(hidden: ([A-Za-z_][A-Za-z0-9_]*)\)")
@@ -68,7 +69,7 @@ class Secrets:
                 self._mark(name, value)
                 self._learns = False
 
-    def learn(self, given: Any) -> Any:
+    def learn(self, given: T) -> T:
         """What is configured, without its secrets, which are learned: each has a name from now on.
 
         Args:
@@ -76,7 +77,8 @@ class Secrets:
         """
         before, self._learns = self._learns, True
         try:
-            return self.hide_all(given)
+            hidden: T = self.hide_all(given)
+            return hidden
         finally:
             self._learns = before
 
@@ -250,7 +252,7 @@ class Secrets:
                 return value if is_plain else [self.hide_all(item, key) for item in value]
         return value
 
-    def hide_told(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    def hide_told(self, payload: Mapping[str, object]) -> Mapping[str, object]:
         """What a program told over its metrics channel; most of it has no text that is long."""
         for value in payload.values():
             is_text = isinstance(value, str) and len(value) >= self._least

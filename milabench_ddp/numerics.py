@@ -10,7 +10,7 @@ threads when it first needs them.
 
 import os
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 __all__ = ["Counts", "Floats", "Frame", "Marks", "np", "pl"]
 
@@ -21,7 +21,7 @@ class _Library:
         self._threads = threads  # the variable of their number
         self._starts = starts  # the function that starts them; empty: loading does
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         # Only the library is to see it: `os.environ` becomes the environment of programs and jobs.
         is_given = self._threads in os.environ
         if not is_given:

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO, cast
+from typing import TextIO, cast
 
 from .hidden import GIVEN, SECRETS
 from .visible import visible
@@ -23,7 +23,7 @@ class _Shown:
         self._out.write(visible(SECRETS.hide(text)))
         return len(text)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._out, name)
 
 

@@ -158,7 +158,7 @@ class Column(Struct, frozen=True):
                 subject = subject[int(name)] if name.isdigit() else getattr(subject, name)
         return subject
 
-    def text(self, value: Any) -> str:
+    def text(self, value: object) -> str:
         """A value as the column shows it."""
         if is_unknown(value):
             return self.unknown
@@ -183,7 +183,7 @@ class Table(Struct, frozen=True):
 
 def table_from(
     columns: Sequence[Column],
-    subjects: Iterable[Any],
+    subjects: Iterable[object],
     title: str = "",
     notes: Iterable[str] = (),
 ) -> Table:
@@ -280,11 +280,11 @@ def csv_text(table: Table, unknown: str = "") -> str:
     return out.getvalue()
 
 
-def _has_no_text(value: Any) -> bool:
+def _has_no_text(value: object) -> bool:
     return is_unknown(value) and value != ""
 
 
-def csv_cell(value: Any) -> Any:
+def csv_cell(value: object) -> object:
     """A value for a CSV file: with all that cannot be seen, and a ``'`` before a formula."""
     if not isinstance(value, str):
         return value

@@ -2,7 +2,7 @@
 
 from argparse import ArgumentTypeError
 from dataclasses import Field, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ..config.limits import SECONDS
 from ..errors import shortened
@@ -32,7 +32,7 @@ def option(default: T, help: str, *, is_positional: bool = False, **keywords: ob
     return made
 
 
-def argument_name(option: Field[Any]) -> str:
+def argument_name(option: Field[object]) -> str:
     """The option's name for argparse: ``--gpu-poll`` for the field ``gpu_poll``."""
     return option.name if option.metadata["is_positional"] else f"--{option.name.replace('_', '-')}"
 

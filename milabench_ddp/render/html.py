@@ -109,7 +109,7 @@ def html_table(
     )  # fmt: skip
 
 
-def cell(column: Column, value: Any, shade: str = "") -> Markup:
+def cell(column: Column, value: object, shade: str = "") -> Markup:
     """A cell with the text of the value; there are too many of them for a template."""
     shown = text(column.text(value).strip())
     classes = " ".join(filter(None, ("number" if column.stands_right else "", shade)))

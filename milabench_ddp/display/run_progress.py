@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from statistics import fmean
-from typing import Any
 
 from msgspec import UNSET, Struct, ValidationError, convert, field, to_builtins
 
@@ -119,7 +118,7 @@ class RunningBenchmark(Struct):
         before = self.phases.get(tag, phase)
         self.phases[tag] = max(before, phase, key=PHASES.index)
 
-    def _take_metrics(self, tag: str, payload: Mapping[str, Any]) -> None:
+    def _take_metrics(self, tag: str, payload: Mapping[str, object]) -> None:
         rate = payload.get("rate")
         if is_finite(rate) or (isinstance(rate, float) and math.isnan(rate)):
             self.rates[tag] = rate

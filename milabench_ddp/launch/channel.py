@@ -16,7 +16,6 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from ..codec import loads
 from ..events import OWN_EVENTS, OWN_KEYS, Data, Event, Metrics, Note
@@ -130,7 +129,7 @@ def parse_line(tag: str, time: float, line: bytes) -> Event:
     return Note(tag, time, kind, data)
 
 
-def _own(payload: dict[str, Any]) -> dict[str, Any]:
+def _own(payload: dict[str, object]) -> dict[str, object]:
     if payload.keys().isdisjoint(OWN_KEYS):
         return payload
     return {f"program.{key}" if key in OWN_KEYS else key: payload[key] for key in payload}

@@ -4,7 +4,6 @@ import math
 from collections import deque
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
 
 from msgspec import Struct, field
 
@@ -143,7 +142,7 @@ def judge(
     return Verdict(Outcome.FAILED if reason else Outcome.OK, reason)
 
 
-def _describe(error: Mapping[str, Any]) -> str:
+def _describe(error: Mapping[str, object]) -> str:
     """An error that a program reported, as text; type, message and rank may each be missing."""
     text = str(error.get("type") or "error")
     if message := str(error.get("message") or "").strip():

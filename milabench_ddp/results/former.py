@@ -6,7 +6,6 @@ machine. Only the folder of the runs is looked at, and of it only the newest run
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
 
 from msgspec import Struct, field
 
@@ -70,7 +69,7 @@ def _seconds(former: RunDir, header: RunHeader, names: list[str]) -> dict[str, f
     return found
 
 
-def _kind(machine: Mapping[str, Any]) -> tuple[object, ...]:
+def _kind(machine: Mapping[str, object]) -> tuple[object, ...]:
     accelerators = mapping_or_empty(machine.get("accelerators"))
     gpus = mapping_or_empty(accelerators.get("gpus")).values()
     products = sorted(str(mapping_or_empty(gpu).get("product")) for gpu in gpus)

@@ -122,7 +122,7 @@ class PayloadReader:
 
     def _add_observations(
         self,
-        rates: Sequence[Any],
+        rates: Sequence[object],
         payloads: Sequence[Payload],
         report: Callable[[DefectKind, Marks], None],
     ) -> Marks:
@@ -169,7 +169,7 @@ class PayloadReader:
     def _add_named(
         self,
         name: str,
-        values: Sequence[Any],
+        values: Sequence[object],
         places: Sequence[int],
         ranks: Sequence[int],
         seen: Floats,
@@ -191,7 +191,7 @@ class PayloadReader:
     def _add_numbers(
         self,
         name: str,
-        values: Sequence[Any],
+        values: Sequence[object],
         places: Sequence[int],
         ranks: Sequence[int],
         seen: Floats,
@@ -211,7 +211,7 @@ class PayloadReader:
             metric.seen.add(seen[there])
 
 
-def _column(payloads: Sequence[Payload], name: str) -> list[Any]:
+def _column(payloads: Sequence[Payload], name: str) -> list[object]:
     return [payload.get(name, UNSET) for payload in payloads]
 
 
@@ -221,5 +221,5 @@ def _ranks(told: Sequence[Any], otherwise: int) -> Sequence[int]:
     return [rank if is_rank(rank) else otherwise for rank in told]
 
 
-def _warmups(told: Sequence[Any]) -> Sequence[bool]:
+def _warmups(told: Sequence[object]) -> Sequence[bool]:
     return list(map(is_warmup, told)) if any(told) else [False] * len(told)

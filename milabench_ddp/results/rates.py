@@ -8,7 +8,7 @@ its launch, and the report's of a recorded run are all by ``why_nothing_measured
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from msgspec import UNSET, Struct, field
 
@@ -44,7 +44,7 @@ def are_rates(values: Floats) -> Marks:
     return usable
 
 
-def training_rate(payload: Mapping[str, Any]) -> object:
+def training_rate(payload: Mapping[str, object]) -> object:
     """The training rate in a payload, whatever it is; ``UNSET`` if it has none.
 
     Older files have ``train_rate``.
@@ -79,7 +79,9 @@ class RateCounts(Struct):
     not_ranks: set[str] = field(default_factory=set)  # told in place of a rank, such as text
     reopened: bool = False  # the channel was opened for each line: by whom is not known
 
-    def add(self, payload: Mapping[str, Any], own_rank: int | None = None, count: int = 1) -> None:
+    def add(
+        self, payload: Mapping[str, object], own_rank: int | None = None, count: int = 1
+    ) -> None:
         """Count the rates of a payload.
 
         Args:
@@ -113,7 +115,7 @@ class RateCounts(Struct):
             if isinstance(units := payload.get("units"), str) and units:
                 self.units.add(units)
 
-    def add_kinds(self, kinds: Counter[tuple[Any, ...]], own_rank: int | None) -> None:
+    def add_kinds(self, kinds: Counter[tuple[object, ...]], own_rank: int | None) -> None:
         """Count lines with usable rates by their ``KIND``, ``UNSET`` where they do not tell it."""
         for kind, count in kinds.items():
             told = zip(KIND, kind, strict=False)
@@ -121,7 +123,7 @@ class RateCounts(Struct):
             self.add({"rate": 1.0, **payload}, own_rank, count)
 
     def add_lines(self, lines: Sequence[MetricLine], own_rank: int | None = None) -> None:
-        kinds: Counter[tuple[Any, ...]] = Counter(
+        kinds: Counter[tuple[object, ...]] = Counter(
             map(_kind, [line for line in lines if line.rate is not UNSET])
         )
         self.add_kinds(kinds, own_rank)

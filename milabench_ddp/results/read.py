@@ -177,7 +177,7 @@ class _EventReader:
                 case _:
                     self.defect(DefectKind.NOT_OBJECT, number)
 
-    def _event(self, number: int, event: str, data: Any) -> None:
+    def _event(self, number: int, event: str, data: object) -> None:
         record = self.record
         match event, data:
             case "config", dict():

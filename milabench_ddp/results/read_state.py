@@ -118,7 +118,7 @@ def read_benchmark(run: RunDir, name: str, on_defect: OnDefect = refuse) -> Benc
 
 
 def _benchmark(
-    run: RunDir, name: str, listed: Mapping[str, Any] | None, on_defect: OnDefect
+    run: RunDir, name: str, listed: Mapping[str, object] | None, on_defect: OnDefect
 ) -> BenchmarkState:
     own = read_benchmark(run, name, on_defect)
     if own is None and listed is not None:
@@ -129,7 +129,7 @@ def _benchmark(
 
 
 def _checked(
-    raw: Mapping[str, Any], path: Path, lock: Path, on_defect: OnDefect
+    raw: Mapping[str, object], path: Path, lock: Path, on_defect: OnDefect
 ) -> BenchmarkState | None:
     """The record; a running benchmark is lost if no process holds its lock."""
     try:
@@ -165,7 +165,7 @@ def _settle(run: RunDir, header: RunHeader, benchmarks: Mapping[str, BenchmarkSt
             state.reason = GONE if has_begun else NEVER_BEGAN
 
 
-def _read_object(path: Path, on_defect: OnDefect) -> dict[str, Any] | None:
+def _read_object(path: Path, on_defect: OnDefect) -> dict[str, object] | None:
     """The JSON object in a file; None if the file is missing or damaged."""
     try:
         found = loads(read_bytes(path))
@@ -177,7 +177,7 @@ def _read_object(path: Path, on_defect: OnDefect) -> dict[str, Any] | None:
         return None
 
 
-def _upgraded_header(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+def _upgraded_header(raw: Mapping[str, object]) -> Mapping[str, object]:
     """The fields of ``run.json`` as schema 2 names them."""
     skipped = [_with_kind(each) for each in _objects(raw.get("skipped"))]
     jobs = raw.get("jobs", [])
@@ -186,7 +186,7 @@ def _upgraded_header(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**raw, "skipped": skipped, "jobs": jobs}
 
 
-def _with_kind(skipped: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_kind(skipped: Mapping[str, object]) -> Mapping[str, object]:
     """A skipped benchmark; of earlier runs, only the words of the reason tell its kind."""
     if "kind" in skipped:
         return skipped
@@ -196,11 +196,11 @@ def _with_kind(skipped: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**skipped, "kind": kind}
 
 
-def _objects(value: object) -> list[dict[str, Any]]:
+def _objects(value: object) -> list[dict[str, object]]:
     if not isinstance(value, list):
         return []
     return [each for each in value if isinstance(each, dict)]
 
 
-def _renamed(raw: Mapping[str, Any], **names: str) -> Mapping[str, Any]:
+def _renamed(raw: Mapping[str, object], **names: str) -> Mapping[str, object]:
     return {names.get(key, key): value for key, value in raw.items()}

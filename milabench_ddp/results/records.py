@@ -84,7 +84,7 @@ class Record(Struct):
         return str(self.config.get("name"))
 
     @property
-    def device(self) -> Any:
+    def device(self) -> object:
         return self.config.get("device")
 
     @property

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -63,7 +63,7 @@ def add_special(record: Record, data: Payload) -> Iterator[DefectKind]:
         yield from _add_to_rank(record, rank, data)
 
 
-def _add_samples(record: Record, gpudata: Any, time: Any) -> Iterator[DefectKind]:
+def _add_samples(record: Record, gpudata: object, time: object) -> Iterator[DefectKind]:
     """Add the samples of devices; one that does not tell its own time is of that of the line."""
     if not isinstance(gpudata, dict):
         yield DefectKind.BAD_SAMPLE
@@ -82,11 +82,11 @@ def _add_samples(record: Record, gpudata: Any, time: Any) -> Iterator[DefectKind
         record.samples.setdefault(device, []).append(sample)
 
 
-def _take_steps(record: Record, times: Any) -> bool:
+def _take_steps(record: Record, times: object) -> bool:
     """Append step times to those of their rank; return whether they are usable."""
     match times:
-        case {"rank": rank, "ms": list() as ms, "wait_ms": list() as wait_ms} if is_rank(rank):
-            parts = times.get("parts") or {}
+        case {"rank": rank, "ms": list(ms), "wait_ms": list(wait_ms), **other} if is_rank(rank):
+            parts = other.get("parts") or {}
             if isinstance(parts, dict) and all(isinstance(part, list) for part in parts.values()):
                 return record.ranks.setdefault(rank, Rank()).take(ms, wait_ms, parts)
     return False

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, make_dataclass
 from pathlib import Path
 from types import GenericAlias
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import Struct, structs
 
@@ -62,7 +62,7 @@ class EnergyReport(Energy):
     unit: Annotated[str, about("the unit of work, such as token")]
 
 
-def several(kind: type) -> Any:
+def several(kind: type) -> object:
     """The type of several records, of a type that is made as the program runs."""
     return GenericAlias(tuple, (kind, ...))
 
@@ -244,9 +244,10 @@ ReportDocument = make_dataclass(
 )
 
 
-def document_of(report: Report) -> Any:
+def document_of(report: Report) -> Document:
     """All that a report says, as a ``ReportDocument``."""
-    return ReportDocument(**values_of(REPORT, report))
+    made: Document = ReportDocument(**values_of(REPORT, report))
+    return made
 
 
 def benchmarks_of(report: Report) -> list[ReportedBenchmark]:

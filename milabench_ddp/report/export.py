@@ -27,7 +27,7 @@ from ..results.tables import BENCHMARK, RUN, TableColumn, TableSchema
 from ..table import csv_cell, is_unknown
 from . import frames
 from .assemble import report_of
-from .document import benchmarks_of, document_of
+from .document import Document, benchmarks_of, document_of
 from .fields import IN_EXPORT, Field, values_of
 from .model import Report
 from .process import Processes
@@ -165,7 +165,7 @@ class RunTables:
         self._reports = [report_of([folder]) for folder in run_folders(words)]
 
     @cached_property
-    def reports(self) -> list[Any]:
+    def reports(self) -> list[Document]:
         """The report on each run, as ``report --format json`` writes it."""
         return list(map(document_of, self._reports))
 

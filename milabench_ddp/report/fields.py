@@ -107,7 +107,7 @@ class Field(Struct, frozen=True):
     places: str = EVERYWHERE  # else: only in the document, the export or the table
 
     @property
-    def annotation(self) -> Any:
+    def annotation(self) -> object:
         return Annotated[self.kind, about(self.meaning, self.unit)] if self.meaning else self.kind
 
     def of(self, subject: Any) -> Any:
@@ -118,7 +118,7 @@ class Field(Struct, frozen=True):
             return _share(subject.row, self.path.split())
         return attrgetter(self.path or self.name)(subject)
 
-    def in_table(self, row: Row) -> Any:
+    def in_table(self, row: Row) -> object:
         """What its column shows of a benchmark."""
         if self.name == "perf":
             return perf_of(row)
@@ -253,11 +253,11 @@ IN_DOCUMENT = tuple(each for each in BENCHMARK if each.places in (EVERYWHERE, DO
 IN_EXPORT = tuple(each for each in BENCHMARK if each.places in (EVERYWHERE, EXPORT))
 
 
-def types_of(fields: Iterable[Field]) -> list[tuple[str, Any]]:
+def types_of(fields: Iterable[Field]) -> list[tuple[str, object]]:
     return [(each.name, each.annotation) for each in fields]
 
 
-def values_of(fields: Iterable[Field], of: object) -> dict[str, Any]:
+def values_of(fields: Iterable[Field], of: object) -> dict[str, object]:
     """The values of a record, by name."""
     return {each.name: each.of(of) for each in fields}
 

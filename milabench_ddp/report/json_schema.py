@@ -6,7 +6,6 @@ They are published in ``docs/reference``; the version of each is in its records'
 from collections.abc import Mapping
 from inspect import cleandoc
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -35,13 +34,13 @@ def schema_text(name: str) -> str:
     return encode_indented({**head, **found, "$defs": _as_written(parts)}).decode()
 
 
-def _path_as_text(kind: type) -> dict[str, Any]:
+def _path_as_text(kind: type) -> dict[str, object]:
     if issubclass(kind, Path):
         return {"type": "string"}
     raise NotImplementedError  # as msgspec asks of a hook that does not know the type
 
 
-def _as_written(part: Any) -> Any:
+def _as_written(part: object) -> object:
     """A part of a schema as our encoder writes the values: NaN as null, and no field left out."""
     if isinstance(part, list):
         return [_as_written(each) for each in part]

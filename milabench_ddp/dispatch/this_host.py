@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
-from typing import Any, Self
+from typing import Self
 
 from msgspec.structs import replace
 
@@ -155,7 +155,7 @@ def launch_runner(
     run: RunDir,
     plan: RunPlan,
     node: Node,
-    meta: Mapping[str, Any],
+    meta: Mapping[str, object],
     environ: Mapping[str, str],
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[LaunchRunner]:

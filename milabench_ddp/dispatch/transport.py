@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from ..codec import decoder, encode
 from ..launch.channel import LineBuffer
@@ -33,7 +33,7 @@ class Connection(Generic[Incoming]):
         self,
         read: int,
         write: int,
-        incoming: Any,
+        incoming: object,
         close: Callable[[], None] = lambda: None,
         timeout: float = 20.0,
         process: AgentProcess | None = None,

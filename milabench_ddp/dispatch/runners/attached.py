@@ -4,7 +4,6 @@ import os
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from typing import Any
 
 from ...config.schema import Benchmark
 from ...events import Outcome
@@ -29,7 +28,7 @@ from .base import Runner
 def this_host(
     run: RunDir,
     plan: RunPlan,
-    machine: Mapping[str, Any],
+    machine: Mapping[str, object],
     requests: StopRequests,
     observer: ProgressObserver,
     warnings: tuple[str, ...] = (),

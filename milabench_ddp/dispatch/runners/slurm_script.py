@@ -8,7 +8,6 @@ its job, since there is no coordinator to go on without it.
 """
 
 import shlex
-from typing import Any
 
 from ...config.runner_profile import SETTINGS, RunnerProfile, with_settings
 from ...config.schema import Benchmark
@@ -57,7 +56,7 @@ def render_jobs(request: ScriptRequest) -> str:
 def flags(profile: RunnerProfile, job: JobState) -> list[str]:
     """The options of sbatch for a job, without their dashes."""
     profile = _requesting(profile, job.nodes)
-    words: dict[str, Any] = {"job-name": job.name, "nodes": job.nodes, "ntasks-per-node": 1}
+    words: dict[str, object] = {"job-name": job.name, "nodes": job.nodes, "ntasks-per-node": 1}
     for name, setting in SETTINGS.items():
         value = getattr(profile, name)
         if setting.sbatch:
@@ -74,10 +73,10 @@ def flags(profile: RunnerProfile, job: JobState) -> list[str]:
     return found
 
 
-def parameters(profile: RunnerProfile, nodes: int) -> dict[str, Any]:
+def parameters(profile: RunnerProfile, nodes: int) -> dict[str, object]:
     """The parameters of submitit's ``AutoExecutor`` for the jobs on this many nodes."""
     profile = _requesting(profile, nodes)
-    found: dict[str, Any] = {
+    found: dict[str, object] = {
         "nodes": nodes,
         "tasks_per_node": 1,
         # The agents run the profile's setup, each on its node.

@@ -1,4 +1,7 @@
-"""The runners, by the ``kind`` of a runner profile; without a profile, a run is on this host."""
+"""The runners, by the ``kind`` of a runner profile; without a profile, a run is on this host.
+
+The runner of a kind is in the file of that name: ``ssh`` is ``SshRunner``, in ``ssh.py``.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -8,16 +11,11 @@ from ...config.runner_profile import RunnerProfile
 if TYPE_CHECKING:
     from .base import Runner
 
-# By the kind: the module here, and the class in it. A run imports its own alone.
-RUNNERS = {
-    "local": ("local", "LocalRunner"),
-    "slurm": ("slurm", "SlurmRunner"),
-    "ssh": ("ssh", "SshRunner"),
-}
-_THIS_HOST = ("attached", "HostRunner")
-
 
 def runner_of(profile: RunnerProfile | None) -> "Runner":
-    module, name = _THIS_HOST if profile is None else RUNNERS[profile.kind]
-    made: Runner = getattr(import_module(f".{module}", __name__), name)()
+    """The runner of a profile. A run imports its own alone."""
+    module, name = "attached", "Host"
+    if profile is not None:
+        module, name = profile.kind, profile.kind.capitalize()
+    made: Runner = getattr(import_module(f".{module}", __name__), f"{name}Runner")()
     return made

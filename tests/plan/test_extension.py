@@ -1,33 +1,26 @@
-"""The price of a plan method: one file, one entry of the dict that names it, and its options."""
+"""The price of a plan method: a function and its line in one file, and its options."""
 
 from tests.support.package_copy import PackageCopy
 from tests.support.workplace import EMIT
 
 EVERY = '''
-    """A plan method that leaves devices out."""
 
-    from .command_line import plain
-
-
-    def every_nth(context):
-        """One independent process on every n-th device."""
-        argv = plain(context.benchmark, context.site)
-        for device in context.node.devices[:: context.benchmark.plan.options["n"]]:
-            yield context.process((f"D{device.index}",), argv, [device])
+def every_nth(context):
+    """One independent process on every n-th device."""
+    argv = plain(context.benchmark, context.site)
+    for device in context.node.devices[:: context.benchmark.plan.options["n"]]:
+        yield context.process((f"D{device.index}",), argv, [device])
 '''
 SUITE = "one: {program: main.py, plan: {method: every_nth, n: 2}, max_duration: 60}"
 
 
-def test_a_plan_method_is_one_file_and_two_entries(package_copy: PackageCopy) -> None:
+def test_a_plan_method_is_a_function_and_its_options(package_copy: PackageCopy) -> None:
     methods, schema = "milabench_ddp/plan/methods.py", "milabench_ddp/config/schema.py"
-    package_copy.add_file("milabench_ddp/plan/every_nth.py", EVERY)
-    package_copy.add_line(
-        methods, after="from .command_line", line="from .every_nth import every_nth"
-    )
+    package_copy.add_line(methods, after="    return dict(items)", line=EVERY)
     package_copy.add_line(methods, after='"njobs": njobs,', line='    "every_nth": every_nth,')
     options = '    "every_nth": {"n": 1},'
     package_copy.add_line(schema, after='"njobs": {', line=options)
-    assert len(package_copy.touched) == 3
+    assert package_copy.touched == {methods, schema}
 
     package_copy.write("main.py", EMIT + "for step in range(20): rate(100.0)\n")
     config = str(package_copy.write("suite.yaml", SUITE))

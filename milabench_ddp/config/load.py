@@ -16,7 +16,7 @@ from .merge import inherit, read_suite
 from .override import Override, apply_overrides, check_overrides, parse_override
 from .placeholders import fill_all
 from .presets import PresetResult, apply_preset, choose_preset, with_defaults
-from .schema import KEYS, Benchmark, SkippedBenchmark, Suite, check_values
+from .schema import KEYS, PLAN_METHODS, Benchmark, SkippedBenchmark, Suite, check_values
 from .select import Selection, check_names, check_tags, parse_selection, skipped_benchmark
 from .shipped import find_config
 from .system import System
@@ -154,10 +154,8 @@ def _build(name: str, result: PresetResult) -> Benchmark:
     program = program_of(entry)
     assert program is not None, "a benchmark without a program is skipped"
     if "plan" not in entry.entries:
-        raise ConfigError(
-            f"`{name}` in {entry.origin} has no plan: "
-            "add `plan: {method: per_gpu}` or `plan: {method: njobs, n: 1}`"
-        )
+        plans = " or ".join(f"`plan: {{method: {method}}}`" for method in PLAN_METHODS)
+        raise ConfigError(f"`{name}` in {entry.origin} has no plan: add {plans}")
     record = to_plain(entry)
     stated = check_values(entry)
     values: dict[str, Any] = {key: stated[key] for key in _FIELDS & stated.keys()}

@@ -178,7 +178,7 @@ BAD: list[tuple[str, dict[str, Any], type[MilabenchError], str]] = [
      "the name in x.yaml:1 must differ for each combination"),
     ("a: {program: main.py}", {}, ConfigError,
      "`a` in x.yaml:1 has no plan: "
-     "add `plan: {method: per_gpu}` or `plan: {method: njobs, n: 1}`"),
+     "add `plan: {method: per_gpu}` or `plan: {method: njobs}`"),
     ("a: {program: main.py, requires_capabilities: ['nods > 1']}", {}, ConfigError,
      "the condition `nods > 1` in x.yaml:1: `nods` is not a known term; "
      "examples of conditions: `len(nodes) >= 2`, `gpu['count'] > 1`"),

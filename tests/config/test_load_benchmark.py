@@ -102,8 +102,7 @@ def test_every_class_has_an_image(here: Path, asked: str) -> None:
         ),
         (
             "b:\n  program: main.py",
-            "`b` in x.yaml:1 has no plan: "
-            "add `plan: {method: per_gpu}` or `plan: {method: njobs, n: 1}`",
+            "`b` in x.yaml:1 has no plan: add `plan: {method: per_gpu}` or `plan: {method: njobs}`",
         ),
     ],
 )

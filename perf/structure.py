@@ -58,12 +58,13 @@ SHARED = {"main", "run"}
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 BRANCHES = (ast.If, ast.For, ast.While, ast.ExceptHandler, ast.match_case, ast.IfExp)
 AIMS = {
-    "files": "120",
+    "files": "180",
     "largest file": "300",
-    "AST nodes": "85,000",
+    "AST nodes": "170,000",
     "AST nodes per line": "5.8",
     "cycles of sub-packages": "0",
     "cycles of modules": "0",
+    "`Any` in signatures": "40",
     "open dicts in signatures": "0",
     "`Namespace` outside cli.py": "0",
     "class names of several things": "0",

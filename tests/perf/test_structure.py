@@ -125,7 +125,7 @@ def test_two_trees_stand_side_by_side(tmp_path: Path) -> None:
     before = measure(root, tests)
     after = measure(planted(root, {"errors.py": ""}), tests)
     rows = {row[0]: row[1:] for row in table("milabench_ddp", {"a": before, "b": after}).rows}
-    assert rows["files"] == ("3", "2", "120")
+    assert rows["files"] == ("3", "2", "180")
     assert rows["lines"] == ("15", "10", None)
     assert rows["modules without a test"] == ("2", "2", "0")
 

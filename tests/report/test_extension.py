@@ -1,6 +1,7 @@
-"""A new report format or table costs one file and one line of a dict; a finding, a function."""
+"""A report format costs a line and a template; a table, a number, a finding: a declaration."""
 
 import json
+from functools import partial
 from textwrap import dedent
 
 import pytest
@@ -11,63 +12,72 @@ from tests.support.result_files import RECORDED
 FIRST = str(RECORDED / "schema-1")  # which no recording replaces
 
 
-def test_a_report_format_is_a_file_and_a_line(package_copy: PackageCopy) -> None:
+def test_a_report_format_is_a_line_and_a_template(package_copy: PackageCopy) -> None:
+    template = "milabench_ddp/render/templates/wiki.html"
     package_copy.add_file(
-        "milabench_ddp/report/wiki.py",
-        '''
-        """The rates of a report as a table of a wiki."""
-
-        from .model import Report
-
-
-        def report_wiki(report: Report) -> str:
-            """The rate of each benchmark."""
-            lines = ["!! bench !! perf !!"]
-            for row in report.rows:
-                lines.append(f"| {row.name} | {row.perf:.1f} |")
-            return "\\n".join(lines) + "\\n"
-        ''',
+        template,
+        """
+        <table>
+        {% for row in report.rows %}
+        <tr><td>{{ row.name }}</td><td>{{ '%.1f' | format(row.perf) }}</td></tr>
+        {% endfor %}
+        </table>
+        """,
     )
     formats = "milabench_ddp/report/formats.py"
-    imported = "from .wiki import report_wiki"
-    package_copy.add_line(formats, after="from .tables.main_table import", line=imported)
-    entry = '    "wiki": Format(report_wiki),'
+    imported = "from ..render.html import render"
+    package_copy.add_line(formats, after="from ..render.blocks import", line=imported)
+    entry = '    "wiki": Format(lambda report: render("wiki.html", report=report)),'
     package_copy.add_line(formats, after='"json": Format', line=entry)
-    assert len(package_copy.touched) == 2
+    assert package_copy.touched == {formats, template}
     done = package_copy.milabench("report", FIRST, "--format", "wiki")
     assert done.code == 0, done.err
-    assert "| resnet50 | 18.4 |\n" in done.out
+    assert "<tr><td>resnet50</td><td>18.4</td></tr>" in done.out
     refused = package_copy.milabench("report", FIRST, "--format", "wiki", "--table", "ranks")
     assert (refused.code, refused.out) == (2, "")
 
 
-def test_a_report_table_is_a_file_and_a_line(package_copy: PackageCopy) -> None:
-    package_copy.add_file(
-        "milabench_ddp/report/tables/units.py",
-        '''
-        """Which benchmark measures in which unit."""
-
-        from collections.abc import Sequence
-
-        from ...table import Column, Table
-        from ..model import Row
-
-
-        def units(rows: Sequence[Row]) -> Table:
-            """The unit of each benchmark."""
-            values = tuple((row.name, row.unit) for row in rows)
-            return Table((Column("bench"), Column("measured in")), values, "Units")
-        ''',
+def test_a_report_table_is_declared_in_the_file_of_its_subject(package_copy: PackageCopy) -> None:
+    score = "milabench_ddp/report/tables/speedup.py"
+    package_copy.add_line(
+        score,
+        after="RELATIVE_TO = ",
+        line=dedent('''
+            @MadeTable
+            def units(rows: Rows) -> Table:
+                """The unit of each benchmark."""
+                values = tuple((row.name, row.unit) for row in rows)
+                return Table((Column("bench"), Column("measured in")), values, "Units")
+        '''),
     )
-    tables = "milabench_ddp/report/tables/__init__.py"
-    package_copy.add_line(tables, after="from .strategies", line="from .units import units")
-    package_copy.add_line(tables, after='"curve": curve', line='    "units": units,')
-    assert len(package_copy.touched) == 2
+    assert package_copy.touched == {score}
     text = package_copy.milabench("report", FIRST, "--table", "units")
     assert (text.code, text.err) == (0, "")
     assert "gpt-ddp         | tokens/s" in text.out.splitlines()
     csv = package_copy.milabench("report", FIRST, "--table", "units", "--csv")
     assert "gpt-ddp,tokens/s" in csv.out.splitlines()
+    assert "More: --table steps" in (told := package_copy.milabench("report", FIRST).out)
+    assert "units" in told
+    assert "Units" in package_copy.milabench("report", FIRST, "--format", "html").out
+
+
+def test_a_number_is_a_line(package_copy: PackageCopy) -> None:
+    fields = "milabench_ddp/report/fields.py"
+    declared = (
+        '    Field("members", "its processes", lambda it: float(len(it.row.processes)), '
+        'heading="members", format=".0f", sort="members", metric="members"),'
+    )
+    package_copy.add_line(fields, after="BENCHMARK: tuple[Field, ...] = (", line=declared)
+    assert package_copy.touched == {fields}
+    reported = partial(package_copy.milabench, "report", FIRST)
+    assert "members" in reported("--csv").out.splitlines()[0].split(",")
+    (first, *_) = json.loads(reported("--format", "json").out)["benchmarks"]
+    assert first["members"] == len(first["processes"])
+    assert reported("--sort", "members").code == 0
+    assert "did you mean `members`" in reported("--table", "memberz").err
+    package_copy.milabench("export", FIRST, "--to", "csv", "benchmarks.csv")
+    head = (package_copy.folder / "benchmarks.csv").read_text().splitlines()[0]
+    assert "members" in head.split(",")
 
 
 def test_a_finding_is_a_function_in_the_file_of_its_subject(package_copy: PackageCopy) -> None:

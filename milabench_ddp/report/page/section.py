@@ -20,7 +20,6 @@ from ..sentences import failure_sentence
 from ..tables import TABLES
 from ..tables.ledger_table import HIDDEN, ITEMS, ledger
 from ..tables.main_table import main_table
-from ..tables.step_tables import every_rank
 from .courses import courses_of, named_ranks
 from .frame import WIDE, svg_figure
 from .series import MOST_POINTS, course_json
@@ -68,7 +67,9 @@ def section_of(
     places = {str(course["axis"] or course["key"]) for course in courses}
     if row.ranks:
         places.add(RANKS)
-        values["ranks"] = _table("ranks", without_unknown(every_rank([row])), SHADED_RANKS, marked)
+        values["ranks"] = _table(
+            "ranks", without_unknown(TABLES["ranks"]([row])), SHADED_RANKS, marked
+        )
     if times := ledger([row]):
         places.add(LEDGER)
         most = max(FEWEST_DRAWN, points * MOST_BARS // MOST_POINTS)

@@ -1,6 +1,7 @@
-"""Bandwidth of memory, of the way between host and device, and of the links between devices.
+"""What devices reach: matrix products, and the bandwidth of memory, transfers and links.
 
-Programs tell a row for each path (``bandwidth``) and for each pair of ranks (``pair``).
+Programs tell a row for each shape (``sweep``), for each path (``bandwidth``) and for each pair of
+ranks (``pair``).
 """
 
 from collections import defaultdict
@@ -13,6 +14,30 @@ from ..model import Row
 from ..statistics.values import NAN, mean
 from .program_tables import size_text
 from .selection import TableOf
+
+
+def _shapes(row: Row) -> Iterator[Mapping[str, object]]:
+    """What a benchmark that tried several shapes found, as the mean over devices.
+
+    The speed of a shape is from a short trial on each. The last column is the speed that the
+    benchmark then measured, with the fastest shape of each device.
+    """
+    speeds: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for payload in row.tables.get("sweep", ()):
+        speed = payload.get("tflop_s")
+        if is_finite(speed):
+            shape = " x ".join(str(payload.get(side, "?")) for side in ("m", "n", "k"))
+            speeds[str(payload.get("dtype", "")), shape].append(speed)
+    if speeds:
+        means = {key: mean(found) for key, found in speeds.items()}
+        best = max(means, key=lambda key: means[key])
+        yield {
+            "type": best[0],
+            "shapes": len(means),
+            "best m x n x k": best[1],
+            "tried TFLOP/s": means[best],
+            "TFLOP/s": row.like_perf(row.perf),
+        }
 
 
 def _paths(row: Row) -> Iterator[Mapping[str, object]]:
@@ -38,7 +63,18 @@ def _paths(row: Row) -> Iterator[Mapping[str, object]]:
         }
 
 
-bandwidths = TableOf(
+sweeps = TableOf(
+    "Matrix products",
+    _shapes,
+    (
+        Column("type"),
+        Column("shapes", "d"),
+        Column("best m x n x k"),
+        Column("tried TFLOP/s", ".4g"),
+        Column("TFLOP/s", ".4g"),
+    ),
+)
+bandwidth = TableOf(
     "Memory and transfers",
     _paths,
     (

@@ -93,16 +93,21 @@ def watched_hosts(row: Row) -> list[Watched]:
     return [Watched(node, samples, samples) for node, samples in row.hosts.items()]
 
 
-def _columns(means: RecordType, table: str) -> Iterator[Column]:
+def columns_of(means: RecordType, table: str) -> tuple[Column, ...]:
     """The numbers that are in a table."""
-    for field in means.fields:
-        if field.places in (EVERYWHERE, table):
-            unknown = UNKNOWN if field.format or field in HEAD else ""
-            yield Column(field.heading, field.format, field.of, unknown=unknown)
+    return tuple(
+        Column(
+            field.heading,
+            field.format,
+            field.of,
+            unknown=UNKNOWN if field.format or field in HEAD else "",
+        )
+        for field in means.fields
+        if field.places in (EVERYWHERE, table)
+    )
 
 
-devices = TableOf("Devices", watched_devices, tuple(_columns(DEVICE_MEANS, DEVICES)), always=2)
+devices = TableOf("Devices", watched_devices, columns_of(DEVICE_MEANS, DEVICES), always=2)
 traffic = TableOf(
-    "Traffic of devices", watched_devices, tuple(_columns(DEVICE_MEANS, TRAFFIC)), always=2
+    "Traffic of devices", watched_devices, columns_of(DEVICE_MEANS, TRAFFIC), always=2
 )
-hosts = TableOf("Hosts", watched_hosts, tuple(_columns(HOST_MEANS, HOSTS)), always=1)

@@ -1,4 +1,4 @@
-"""The tables of what programs report: their numbers, communication, and matrix products.
+"""The tables of what programs report: their numbers, and communication.
 
 A cell is the median over launches. The program fits ``alpha`` and ``beta`` of an operation to the
 line ``time = alpha + bytes / beta``, or to several lines, each for a range of sizes. A note says
@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from ...results.records import Payload, is_finite
 from ...table import Column, Measured
 from ..model import Row, Rows
-from ..statistics.values import mean, median
+from ..statistics.values import median
 from .selection import TableOf
 
 COMPARABLE = ("op", "backend", "dtype", "ranks")  # measurements are comparable if these are equal
@@ -112,30 +112,6 @@ def _sizes(row: Row) -> Iterator[Mapping[str, object]]:
             yield {**dict(which), "bytes": size, **values}
 
 
-def _shapes(row: Row) -> Iterator[Mapping[str, object]]:
-    """What a benchmark that tried several shapes found, as the mean over devices.
-
-    The speed of a shape is from a short trial on each. The last column is the speed that the
-    benchmark then measured, with the fastest shape of each device.
-    """
-    speeds: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for payload in row.tables.get("sweep", ()):
-        speed = payload.get("tflop_s")
-        if is_finite(speed):
-            shape = " x ".join(str(payload.get(side, "?")) for side in ("m", "n", "k"))
-            speeds[str(payload.get("dtype", "")), shape].append(speed)
-    if speeds:
-        means = {key: mean(found) for key, found in speeds.items()}
-        best = max(means, key=lambda key: means[key])
-        yield {
-            "type": best[0],
-            "shapes": len(means),
-            "best m x n x k": best[1],
-            "tried TFLOP/s": means[best],
-            "TFLOP/s": row.like_perf(row.perf),
-        }
-
-
 communication = TableOf(
     "Communication",
     _operations,
@@ -156,17 +132,6 @@ curve = TableOf(
         *map(Column, COMPARABLE),
         Column("bytes", "d"),
         *(Column(name, ".6g") for name in MEASURED),
-    ),
-)
-matrix_products = TableOf(
-    "Matrix products",
-    _shapes,
-    (
-        Column("type"),
-        Column("shapes", "d"),
-        Column("best m x n x k"),
-        Column("tried TFLOP/s", ".4g"),
-        Column("TFLOP/s", ".4g"),
     ),
 )
 numbers = TableOf(

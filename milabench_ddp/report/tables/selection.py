@@ -1,16 +1,15 @@
-"""A table of a report as a selection: what its rows are about, and what columns show of it."""
+"""A table of a report as a selection: what its rows are about, and what columns show of it.
 
-from collections.abc import Callable, Iterable, Sequence
+One whose columns or rows depend on all benchmarks is a function, below ``@MadeTable``.
+"""
+
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from msgspec import Struct
 
 from ...table import Column, Table, table_from, without_unknown
 from ..model import Row, Rows
-
-
-def _none(_: Rows) -> Sequence[str]:
-    return ()
 
 
 class TableOf(Struct, frozen=True):
@@ -20,7 +19,7 @@ class TableOf(Struct, frozen=True):
     subjects: Callable[[Row], Iterable[Any]]
     columns: tuple[Column, ...]
     always: int = 0  # columns that stay where no row knows them; 0: all
-    notes: Callable[[Rows], Iterable[str]] = _none
+    notes: Callable[[Rows], Iterable[str]] = lambda _: ()
 
     def __call__(self, rows: Rows) -> Table:
         """The table of these benchmarks."""
@@ -35,3 +34,14 @@ class TableOf(Struct, frozen=True):
     def has_rows(self, rows: Rows) -> bool:
         """Whether the table has any, which is cheaper to know than all of them."""
         return any(True for row in rows for _ in self.subjects(row))
+
+
+class MadeTable(Struct, frozen=True):
+    """A table that a function makes."""
+
+    make: Callable[[Rows], Table]
+
+    def __call__(self, rows: Rows) -> Table:
+        return self.make(rows)
+
+    has_rows = __call__

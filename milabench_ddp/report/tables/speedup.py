@@ -5,10 +5,12 @@ import math
 from ...table import Column, Measured, Table
 from ..model import Row, Rows
 from ..statistics.values import NAN
+from .selection import MadeTable
 
 RELATIVE_TO = "relative_to"
 
 
+@MadeTable
 def speedup(rows: Rows) -> Table:
     """A row for each benchmark that has a ``relative_to``: the ratio of both throughputs.
 

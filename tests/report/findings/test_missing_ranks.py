@@ -7,7 +7,9 @@ import pytest
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.model import Report
 from milabench_ddp.report.tables.ledger_table import ledger
-from milabench_ddp.report.tables.step_tables import every_rank, slowest_ranks, steps
+from milabench_ddp.report.tables.rank_tables import ranks as every_rank
+from milabench_ddp.report.tables.rank_tables import stragglers as slowest_ranks
+from milabench_ddp.report.tables.step_tables import steps
 from tests.support.result_files import end, job, parts, rates, start, told, write
 from tests.support.result_files import steps as step_times
 

@@ -11,7 +11,7 @@ from milabench_ddp.report.model import Report
 from milabench_ddp.report.ranks.ledger import launch_times
 from milabench_ddp.report.ranks.pipelines import Pipelines, pipelines_of
 from milabench_ddp.report.tables.ledger_table import ledger
-from milabench_ddp.report.tables.step_tables import slowest_ranks
+from milabench_ddp.report.tables.rank_tables import stragglers as slowest_ranks
 from milabench_ddp.results.records import Record
 from tests.support.pipelined_ranks import PipelineJob, pipelined
 from tests.support.result_files import end, job, start, steps, told, write

@@ -3,7 +3,8 @@
 import pytest
 
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.tables.bandwidth import bandwidths, links, pairs
+from milabench_ddp.report.tables.bandwidth import bandwidth as bandwidths
+from milabench_ddp.report.tables.bandwidth import links, pairs
 from tests.support.result_files import config, end, rates, start, told, write
 
 OK = end(0, outcome="ok", reason="")

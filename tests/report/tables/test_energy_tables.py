@@ -9,7 +9,8 @@ import pytest
 from milabench_ddp.cli import main
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.sweeps.sweep import sweep_of
-from milabench_ddp.report.tables.energy_tables import energy, energy_by_device
+from milabench_ddp.report.tables.energy_tables import energy as energy_by_device
+from milabench_ddp.report.tables.energy_tables import energy_total as energy
 from tests.support.formats import sweep_text, table_text
 from tests.support.result_files import config, end, job, sampled, start, timed_rates, write
 

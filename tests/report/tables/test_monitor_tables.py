@@ -14,13 +14,12 @@ from milabench_ddp.report.tables.monitor_tables import (
     DEVICE_MEANS,
     HOST_MEANS,
     devices,
-    hosts,
     traffic,
     watched_devices,
     watched_hosts,
 )
 from tests.support.formats import table_text
-from tests.support.host_runs import SECONDS, run_of
+from tests.support.host_runs import run_of
 from tests.support.result_files import (
     config,
     end,
@@ -126,16 +125,6 @@ def test_all_that_devices_can_tell_is_two_tables_of_a_readable_width(tmp_path: P
     assert len(row["devices"]) == 8
     first = {"device": "0", "power_limit": 700.0, "power": 600.0, "nvlink_out": 182500.0}
     assert row["devices"][0].items() >= first.items()
-
-
-def test_each_host_over_the_measured_steps(tmp_path: Path) -> None:
-    table = hosts(run_of(tmp_path, cpu=0.97).rows)
-    common = (SECONDS, 2400.0, 100.0, 1000.0, 0.0, 3.0, 1.0, 7.0, 9.0)
-    shown = [(row[:2], row[3], (row[2], *row[4:])) for row in table.rows]
-    assert shown == [
-        (("b", "node0"), pytest.approx(0.5), common),
-        (("b", "node1"), pytest.approx(0.97), common),
-    ]
 
 
 def test_devices_in_the_measured_steps(tmp_path: Path) -> None:

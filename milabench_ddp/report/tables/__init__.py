@@ -41,7 +41,7 @@ SUBJECTS = (  # in the order in which their tables are shown
     speedup,
     bandwidth,
 )
-TABLES: Mapping[str, TableOf | MadeTable] = {
+TABLES = {
     name: each
     for subject in SUBJECTS
     for name, each in vars(subject).items()

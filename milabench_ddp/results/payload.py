@@ -1,7 +1,7 @@
 """Adds the payloads of metric lines to a `Record`, those of many lines at once."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
 from math import inf, nan
 from typing import Any
@@ -16,11 +16,9 @@ from .rates import are_rates, is_rank, is_warmup, training_rate
 from .records import FACTS, Payload, Record
 from .special_keys import SPECIAL, WITHOUT_NUMBERS, add_special
 
-NOT_NUMBERS = WITHOUT_NUMBERS | {
-    # counts, dates and texts
-    *("rank", "rate", "train_rate", "step", "steps", "time", "elapsed", "arrived", "warmup"),
-    *("first_bucket", "task", "units"),
-}
+OF_RATES = frozenset({"rank", "step", "steps", "time", "elapsed", "arrived", "task", "units"})
+"""Read with the rates, from their lines."""
+NOT_NUMBERS = WITHOUT_NUMBERS | {"rate", "train_rate", "warmup", "first_bucket"}
 NOT_FINITE = ("nan", "inf", "-inf", "infinity", "-infinity")  # as texts, too: JSON has none
 
 Report = Callable[[DefectKind, Sequence[int]], None]
@@ -73,31 +71,25 @@ class PayloadReader:
 
     def add(self, payloads: Sequence[Payload], report: Report) -> None:
         """Add the payloads of lines that were read together."""
-        told: dict[str, tuple[list[int], list[Any]]] = defaultdict(lambda: ([], []))
-        rated, special = [], []
+        told: dict[str, dict[int, Any]] = defaultdict(dict)  # by name and place
         for place, payload in enumerate(payloads):
-            if "rate" in payload or "train_rate" in payload:
-                rated.append(place)
-            if not SPECIAL.isdisjoint(payload):
-                special.append(place)
             for name in payload:
-                if name not in NOT_NUMBERS:
-                    places, values = told[name]
-                    places.append(place)
-                    values.append(payload[name])
-        seen = self._add_rates(payloads, rated, report)
+                if name not in OF_RATES:
+                    told[name][place] = payload[name]
+        rated = told.get("rate", {}).keys() | told.get("train_rate", {}).keys()
+        seen = self._add_rates(payloads, sorted(rated), report)
         if "loss" in told:
-            self._record.losses.extend(told["loss"][1])
-        for place in special:
+            self._record.losses.extend(list(told["loss"].values()))
+        for place in sorted({place for name in SPECIAL.intersection(told) for place in told[name]}):
             for kind in add_special(self._record, payloads[place]):
                 report(kind, [place])
         ranks = _ranks(_column(payloads, "rank"), 0)
-        is_warm = _warmups(_column(payloads, "warmup"))
-        for name, (places, values) in told.items():
-            if any(is_warm):
-                keep = [not is_warm[place] for place in places]
-                places, values = list(compress(places, keep)), list(compress(values, keep))
-            self._add_named(name, values, places, ranks, seen)
+        warm = [place for place, said in told.get("warmup", {}).items() if is_warmup(said)]
+        for name, values in told.items():
+            if name not in NOT_NUMBERS:
+                for place in warm:
+                    values.pop(place, None)
+                self._add_named(name, values, ranks, seen)
 
     def _add_rates(
         self, payloads: Sequence[Payload], places: Sequence[int], report: Report
@@ -167,48 +159,35 @@ class PayloadReader:
         return counted
 
     def _add_named(
-        self,
-        name: str,
-        values: Sequence[object],
-        places: Sequence[int],
-        ranks: Sequence[int],
-        seen: Floats,
+        self, name: str, values: Mapping[int, object], ranks: Sequence[int], seen: Floats
     ) -> None:
         """Add what lines told under a name: a number each, or a group of numbers by their names.
 
         Numbers in a group of ``FACTS`` keep their names; in another group they are ``group.name``.
         """
-        self._add_numbers(name, values, places, ranks, seen)
-        groups: dict[str, tuple[list[Any], list[int]]] = defaultdict(lambda: ([], []))
-        for place, value in zip(places, values, strict=True):
+        self._add_numbers(name, values, ranks, seen)
+        groups: dict[str, dict[int, Any]] = defaultdict(dict)
+        for place, value in values.items():
             if isinstance(value, dict):
                 for inner, each in value.items():
-                    groups[inner][0].append(each)
-                    groups[inner][1].append(place)
+                    groups[inner][place] = each
         for inner, told in groups.items():
-            self._add_numbers(inner if name in FACTS else f"{name}.{inner}", *told, ranks, seen)
+            self._add_numbers(inner if name in FACTS else f"{name}.{inner}", told, ranks, seen)
 
     def _add_numbers(
-        self,
-        name: str,
-        values: Sequence[object],
-        places: Sequence[int],
-        ranks: Sequence[int],
-        seen: Floats,
+        self, name: str, told: Mapping[int, object], ranks: Sequence[int], seen: Floats
     ) -> None:
-        is_number = np.abs(np.array(doubles(values))) < LARGEST
-        for value in compress(values, (~is_number).tolist()):
+        is_number = np.abs(np.array(doubles(list(told.values())))) < LARGEST
+        for value in compress(told.values(), (~is_number).tolist()):
             if isinstance(value, float | str) and str(value).lower() in NOT_FINITE:
                 self._record.not_finite.setdefault(name, Counter())[str(value)] += 1
-        by_rank: dict[int, tuple[list[Any], list[int]]] = defaultdict(lambda: ([], []))
-        for number, place in compress(zip(values, places, strict=True), is_number.tolist()):
-            numbers, there = by_rank[ranks[place]]
-            numbers.append(number)
-            there.append(place)
-        for rank, (numbers, there) in by_rank.items():
+        by_rank: dict[int, list[int]] = defaultdict(list)
+        for place in compress(told, is_number.tolist()):
+            by_rank[ranks[place]].append(place)
+        for rank, places in by_rank.items():
             metric = self._record.numbers.setdefault(name, {}).setdefault(rank, Metric())
-            metric.numbers.extend(numbers)
-            metric.seen.add(seen[there])
+            metric.numbers.extend([told[place] for place in places])
+            metric.seen.add(seen[places])
 
 
 def _column(payloads: Sequence[Payload], name: str) -> list[object]:

@@ -26,7 +26,7 @@ PACKAGE = Path(milabench_ddp.__file__).parent
 WAITS = re.compile(r"\.read_(text|bytes)\(|(?<!os)\.open\(\"|(?<!def )(?<![\w.])open\(|linecache")
 MAY_WAIT = {
     "machine/host.py": "the kernel's files",
-    "machine/software.py": "files of installed packages",
+    "machine/provenance.py": "files of installed packages",
     "render/html.py": "files of this package",
     "report/charts/theme.py": "files of this package",
     "report/page/frame.py": "files of this package",

@@ -16,7 +16,7 @@ from msgspec import Struct
 from ..codec import about
 from ..config.schema import recorded_jobs
 from ..numerics import Floats, np
-from ..results.columns import Column
+from ..results.columns import NumberColumn
 from ..results.defects import DefectKind
 from ..results.records import Payload, Record, is_finite, is_number
 from ..samples import DeviceSample
@@ -140,7 +140,7 @@ def _sum(numbers: Floats) -> float:
         return float(sum(numbers.tolist()))
 
 
-def _all(told: Sequence[Column]) -> Iterable[object]:
+def _all(told: Sequence[NumberColumn]) -> Iterable[object]:
     """The numbers of several files; as an array, unless a file holds others than finite ones."""
     whole = array("d")
     for numbers in told:
@@ -153,7 +153,7 @@ def _all(told: Sequence[Column]) -> Iterable[object]:
 
 def summarize(records: Sequence[Record]) -> MilabenchSummary:
     walltimes: list[object] = []
-    rates_by_device: dict[object, list[Column]] = defaultdict(list)
+    rates_by_device: dict[object, list[NumberColumn]] = defaultdict(list)
     samples_by_device: dict[str, list[DeviceSample]] = defaultdict(list)
     for record in records:
         if record.start and record.end:

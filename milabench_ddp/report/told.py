@@ -11,7 +11,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from ..numerics import np
-from ..results.columns import Metric
+from ..results.columns import MetricColumn
 from .process import Processes, ProcessResult
 from .statistics.values import deviation, total
 
@@ -55,7 +55,7 @@ def told_by(processes: Processes, name: str) -> Told | None:
     return Told(tuple(values)) if values else None
 
 
-def _in_steady_state(process: ProcessResult, name: str, told: Metric) -> float:
+def _in_steady_state(process: ProcessResult, name: str, told: MetricColumn) -> float:
     """The mean of what a rank told under a name; an integer that was told once stays one."""
     power = POWER_OF_RATE.get(name)
     if len(told.numbers) == 1:

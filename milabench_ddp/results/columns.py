@@ -88,7 +88,7 @@ class Scratch:
         return np.frombuffer(os.pread(self._file.fileno(), WORD * count, begin))
 
 
-class Column:
+class NumberColumn:
     """Numbers in the order of their lines; NaN in the place of what is none."""
 
     def __init__(self) -> None:
@@ -155,9 +155,9 @@ class Column:
         return np.broadcast_to(np.array(self._equal), self._count)
 
 
-class Metric(Struct):
+class MetricColumn(Struct):
     """What a rank told under one name, in the order in which it was written."""
 
-    numbers: Column = field(default_factory=Column)
+    numbers: NumberColumn = field(default_factory=NumberColumn)
     # of each: how many observations after the warm-up came before it in the file
-    seen: Column = field(default_factory=Column)
+    seen: NumberColumn = field(default_factory=NumberColumn)

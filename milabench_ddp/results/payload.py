@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from ..metric_line import LARGEST
 from ..numerics import Floats, Marks, np
-from .columns import Metric, doubles, not_doubles
+from .columns import MetricColumn, doubles, not_doubles
 from .defects import DefectKind
 from .rates import are_rates, is_rank, is_warmup, training_rate
 from .records import FACTS, Payload, Record
@@ -185,7 +185,7 @@ class PayloadReader:
         for place in compress(told, is_number.tolist()):
             by_rank[ranks[place]].append(place)
         for rank, places in by_rank.items():
-            metric = self._record.numbers.setdefault(name, {}).setdefault(rank, Metric())
+            metric = self._record.numbers.setdefault(name, {}).setdefault(rank, MetricColumn())
             metric.numbers.extend([told[place] for place in places])
             metric.seen.add(seen[places])
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from ..numerics import Floats, Marks, np
-from .columns import NOTHING, Column
+from .columns import NOTHING, NumberColumn
 from .rates import are_rates
 
 
@@ -55,13 +55,13 @@ class Rates:
     """The observations of a file as they are kept; ``counts`` follows from the other columns."""
 
     def __init__(self) -> None:
-        self.columns = {name: Column() for name in RateColumns.__struct_fields__[:-1]}
+        self.columns = {name: NumberColumn() for name in RateColumns.__struct_fields__[:-1]}
 
     def __len__(self) -> int:
         return len(self.rate)
 
     @property
-    def rate(self) -> Column:
+    def rate(self) -> NumberColumn:
         return self.columns["rate"]
 
     def add(self, columns: Mapping[str, Floats], odd: Mapping[int, object]) -> None:

@@ -12,7 +12,7 @@ from ..config.schema import SkippedBenchmark, recorded_jobs
 from ..errors import shortened
 from ..events import Status, Verdict
 from ..samples import DeviceProblem, DeviceSample, HostSample
-from .columns import Column, Metric, Scratch
+from .columns import MetricColumn, NumberColumn, Scratch
 from .defects import DefectKind, FileDefect
 from .rank import Rank
 from .rate_columns import Rates
@@ -60,7 +60,7 @@ class Record(Struct):
     told: RateCounts = field(default_factory=RateCounts)  # what it told of its rate, counted
     units: str = ""
     compute_dtype: str = ""  # the type of its matrix products, ``bf16`` say; empty if not told
-    losses: Column = field(default_factory=Column)
+    losses: NumberColumn = field(default_factory=NumberColumn)
     samples: dict[str, list[DeviceSample]] = field(default_factory=dict)  # by the device's index
     host: list[HostSample] = field(default_factory=list)  # of its node
     device_problems: list[DeviceProblem] = field(default_factory=list)
@@ -68,7 +68,7 @@ class Record(Struct):
     devices: dict[int, Payload] = field(default_factory=dict)  # as its ranks told them, by rank
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)  # by FACTS; those of rank 0
     # every number of the metric lines, by name and rank, but rates and what only counts or dates
-    numbers: dict[str, dict[int, Metric]] = field(default_factory=dict)
+    numbers: dict[str, dict[int, MetricColumn]] = field(default_factory=dict)
     # numbers of the metric lines that are infinite or NaN, by name: how often each was told
     not_finite: dict[str, Counter[str]] = field(default_factory=dict)
     tables: dict[str, list[Payload]] = field(default_factory=dict)  # by TABLES

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from milabench_ddp.results.columns import SHORT, Column, Scratch, doubles, not_doubles
+from milabench_ddp.results.columns import SHORT, NumberColumn, Scratch, doubles, not_doubles
 
 LARGE = 2**53 + 1
 told = st.one_of(
@@ -39,7 +39,7 @@ def same(one: object, other: object) -> bool:
 
 @given(st.lists(st.lists(told, max_size=5)), st.booleans())
 def test_a_column_holds_what_was_told(parts: list[list[Any]], is_moved: bool) -> None:
-    column = Column()
+    column = NumberColumn()
     for part in parts:
         column.extend(part)
     if is_moved:
@@ -54,7 +54,7 @@ def test_a_column_holds_what_was_told(parts: list[list[Any]], is_moved: bool) ->
 def test_whole_numbers_stay_whole_unless_others_are_not(
     values: list[float], shown: list[float]
 ) -> None:
-    column = Column()
+    column = NumberColumn()
     for value in values:
         column.extend([value])
     found = [column[k] for k in range(len(values))]
@@ -63,13 +63,13 @@ def test_whole_numbers_stay_whole_unless_others_are_not(
 
 
 def test_a_whole_number_that_is_no_double_is_told_exactly() -> None:
-    column = Column()
+    column = NumberColumn()
     column.extend([3, LARGE])
     assert (column[0], column[1], column[-1]) == (3, LARGE, LARGE)
 
 
-def filled(values: Any) -> Column:
-    column = Column()
+def filled(values: Any) -> NumberColumn:
+    column = NumberColumn()
     column.add(np.array(values, float))
     return column
 

@@ -73,9 +73,9 @@ class PayloadReader:
         """Add the payloads of lines that were read together."""
         told: dict[str, dict[int, Any]] = defaultdict(dict)  # by name and place
         for place, payload in enumerate(payloads):
-            for name in payload:
+            for name, value in payload.items():
                 if name not in OF_RATES:
-                    told[name][place] = payload[name]
+                    told[name][place] = value
         rated = told.get("rate", {}).keys() | told.get("train_rate", {}).keys()
         seen = self._add_rates(payloads, sorted(rated), report)
         if "loss" in told:

@@ -62,7 +62,7 @@ def main(words: str) -> int:
     restore_environment()
     options = decode(words, AgentOptions)
     connection: CoordinatorConnection = Connection(os.dup(0), os.dup(1), ToAgent)
-    os.dup2(2, 1)  # what is printed is no message
+    os.dup2(2, 1)  # what is printed must not be taken for a message
     with shown_output():
         try:
             _serve(options, connection)

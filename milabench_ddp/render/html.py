@@ -41,7 +41,7 @@ def place(value: float) -> str:
         ValueError: it is not finite: nothing can be drawn there.
     """
     if not math.isfinite(value):
-        raise ValueError(f"{value} is no place in a drawing")
+        raise ValueError(f"{value} has no place in a drawing")
     shown = f"{value:.1f}".removesuffix(".0")
     return "0" if shown == "-0" else shown
 

@@ -31,7 +31,7 @@ NOTHING: Mapping[int, object] = {}
 
 
 def doubles(told: Sequence[Any]) -> Doubles:
-    """What lines told as doubles; NaN in the place of what is no number, or too large for one."""
+    """What lines told as doubles; NaN where it is not a number, or is too large for one."""
     kinds = set(map(type, told))
     if UnsetType in kinds:
         told = [nan if value is UNSET else value for value in told]

@@ -14,7 +14,7 @@ from .rates import are_rates
 class RateColumns(Struct, frozen=True, eq=False):
     """Observations in the order in which they were written, shape (n,) each."""
 
-    rate: Floats  # units per second; NaN where it is no number
+    rate: Floats  # units per second; NaN where it is not a number
     steps: Floats  # how many it covers; NaN where a line does not tell it, as in the next three
     time: Floats  # when the program wrote it, in seconds since the epoch, as it says
     elapsed: Floats  # milabench: its duration in seconds; ours: since the loop began

@@ -100,7 +100,7 @@ def _measured_samples(row: Row) -> dict[str, list[DeviceSample]]:
 def far_cores(row: Row) -> Finds:
     """Ranks that may use none of the cores next to their GPU.
 
-    One that may use all cores is not bound, which is no mistake of a placement.
+    One that may use all cores is not bound: its placement is not wrong.
     """
     far: dict[str, tuple[object, object]] = {}
     ranks = 0

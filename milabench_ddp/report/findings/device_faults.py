@@ -72,7 +72,7 @@ def _devices(measured: Measurements) -> list[_Device]:
     return list(found.values())
 
 
-# Data that ECC could not correct was lost; a later run on the same memory is no better.
+# Data that ECC could not correct was lost; a later run on the same memory may lose more.
 @finding(
     "error",
     "{place}: ECC could not correct {count}{when}",

@@ -1,7 +1,7 @@
 """Pauses in a series of step times, and those that recur.
 
 A pause is longer than the level around it by more than chance makes a step (``is_far``), and than
-its neighbours on both sides: load that stays for longer is no pause. Several such steps in a row
+its neighbours on both sides: load that lasts longer is not a pause. Several such steps in a row
 are one pause.
 
 Pauses recur if many of them have another one at the same distance behind them: more than would have

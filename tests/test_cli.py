@@ -1,11 +1,20 @@
 import subprocess
 import sys
+from contextlib import suppress
+from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
 from milabench_ddp import __version__
-from milabench_ddp.cli import build_parser, help_text, main, parse
+from milabench_ddp.cli import main, parse
+from milabench_ddp.options.catalogue import COMMANDS
+from milabench_ddp.options.option import arguments
 from milabench_ddp.options.suite import RunOptions, SuiteOptions
+from milabench_ddp.report.comparison import comparison_faces
+from milabench_ddp.report.formats import FORMATS
+from milabench_ddp.report.history import history_faces
+from tests.golden import check_golden
 from tests.support.workplace import GOOD, Suite, Workplace
 
 
@@ -84,33 +93,71 @@ def test_a_run_loads_its_own_runner_and_the_text_of_its_report_alone(at: Workpla
 @pytest.mark.parametrize(
     ("verb", "modules"),
     [
-        ("dry", {"option", "suite"}),
-        ("list", {"option", "suite"}),
-        ("export", {"option", "reading"}),
+        ("dry", {"suite"}),
+        ("list", {"suite"}),
+        ("export", {"reading"}),
     ],
 )
 def test_what_reads_runs_loads_no_option_of_a_suite(verb: str, modules: set[str]):
-    assert in_rooms(loaded(verb, "--help"), "options.") == modules
+    found = in_rooms(loaded(verb, "--help"), "options.")
+    assert found == {"catalogue", "option", "parser", *modules}
 
 
-def test_the_help_is_as_argparse_lays_it_out(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("COLUMNS", "120")
-    assert help_text() == build_parser().format_help()
+@pytest.mark.parametrize("words", ["--help", "run --help", "run --help all", "report --help"])
+def test_help_at_80_columns(
+    words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("COLUMNS", "80")
+    with suppress(SystemExit):
+        main(words.split())
+    out = capsys.readouterr().out
+    check_golden(f"commands/{'_'.join(words.replace('--', '').split())}.txt", out)
+    assert words.endswith("all") or len(out.splitlines()) <= 40
+    with suppress(SystemExit):
+        main(["help", *words.replace("--help", "").split()])
+    assert capsys.readouterr().out == out
 
 
-def test_version(capsys: pytest.CaptureFixture[str]):
+def test_without_a_command_the_commands_are_listed(capsys: pytest.CaptureFixture[str]):
+    assert main(["--help"]) == 0
+    help = capsys.readouterr().out
+    assert all(f"\n  {name} " in help for name in COMMANDS)
+    assert main([]) == 2
+    assert capsys.readouterr() == ("", help)
+
+
+@pytest.mark.parametrize("verb", ["run", "report", "watch", "history"])
+def test_help_all_has_all_options(verb: str, capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit) as end:
-        main(["--version"])
+        main([verb, "--help", "all"])
     assert end.value.code == 0
-    assert capsys.readouterr().out == f"milabench {__version__}\n"
+    help = capsys.readouterr().out
+    for field in fields(COMMANDS[verb].options()):
+        for name in arguments(field):
+            assert f"\n  {name} " in help or not name.startswith("-")
+
+
+def test_the_formats_of_the_options_are_those_that_can_be_written():
+    known = {"report": FORMATS, "compare": comparison_faces.FACES, "history": history_faces.FACES}
+    for verb, formats in known.items():
+        (option,) = [each for each in fields(COMMANDS[verb].options()) if each.name == "format"]
+        (keywords,) = arguments(option).values()
+        assert set(keywords["choices"]) == {"text", *formats}
+
+
+def test_the_version_has_the_commit_of_a_checkout(capsys: pytest.CaptureFixture[str]):
+    assert main(["--version"]) == 0
+    git = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
+    head = subprocess.run(git, capture_output=True, text=True, check=True)
+    said = capsys.readouterr().out.removesuffix(" and changes)\n").removesuffix(")\n")
+    assert said == f"milabench {__version__} ({head.stdout[:8]}"
 
 
 @pytest.mark.parametrize(
     "words",
     [
-        [],
-        ["fly"],
         ["dry"],
+        ["report", "a", "--format", "pdf"],
         ["run", "x.yaml", "--gpus", "0"],
         ["run", "x.yaml", "--gpus", "two"],
         ["run", "x.yaml", "--repeat", "-1"],
@@ -126,6 +173,43 @@ def test_usage_errors_are_2(words: list[str], capsys: pytest.CaptureFixture[str]
         main(words)
     assert end.value.code == 2
     assert "usage:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("rnu ddp", "milabench: no command rnu: did you mean `run`?\n"),
+        ("fly", "milabench: no command fly; `milabench --help` lists the commands\n"),
+        ("ddp", "milabench: no command ddp: did you mean `milabench run ddp`?\n"),
+        ("--gpus 2 run ddp", "milabench: --gpus: a command comes first, as in `milabench run ddp`"),
+    ],
+)
+def test_what_is_no_command(words: str, said: str, capsys: pytest.CaptureFixture[str]):
+    assert main(words.split()) == 2
+    assert capsys.readouterr().err.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("run ddp --selekt a", "milabench run: unknown option --selekt: did you mean `--select`?"),
+        ("report a --tabel=x", "milabench report: unknown option --tabel: did you mean `--table`?"),
+        ("dry x --qoss q", "milabench dry: unknown option --qoss: did you mean `--qos`?\n"),
+        ("watch a --x", "milabench watch: unknown option --x\n"),
+        ("list a b", "milabench list: unknown argument b\n"),
+    ],
+)
+def test_an_unknown_option_is_told_under_the_usage_of_its_command(
+    words: str, said: str, capsys: pytest.CaptureFixture[str]
+):
+    with pytest.raises(SystemExit) as end:
+        main(words.split())
+    assert end.value.code == 2
+    verb = words.split()[0]
+    usage, *lines = capsys.readouterr().err.splitlines(keepends=True)
+    assert usage.startswith(f"usage: milabench {verb} [OPTIONS] ")
+    assert lines[0].startswith(said)
+    assert lines[1:] == [f"see: milabench {verb} --help\n"]
 
 
 def test_run_needs_a_configuration_or_a_run_to_resume(capsys: pytest.CaptureFixture[str]):
@@ -168,7 +252,7 @@ def test_a_reader_that_goes_away_is_no_traceback(at: Workplace, suite: Suite):
 @pytest.mark.parametrize("command", ["run", "watch", "report", "compare", "history"])
 def test_help_tells_the_exit_codes(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main([command, "--help"])
+        main([command, "--help", "all"])
     assert "exit codes:\n  0    " in capsys.readouterr().out
 
 

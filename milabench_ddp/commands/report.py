@@ -73,9 +73,6 @@ def _check(options: ReportOptions, file: str) -> None:
     is_part = options.compat or options.table or options.predict
     files = " and ".join(f"--{name}" for name in FILES)
     refused = {
-        f"--format {options.format}: unknown; choose from {', '.join(FORMATS)}": (
-            options.format not in FORMATS
-        ),
         "--csv and --format json ask for two formats: leave one out": (
             options.csv and options.format == "json"
         ),

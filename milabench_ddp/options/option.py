@@ -1,8 +1,9 @@
 """Declares an option of the command line once: its default, its type, its help."""
 
 from argparse import ArgumentTypeError
+from collections.abc import Mapping
 from dataclasses import Field, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..config.limits import SECONDS
 from ..errors import shortened
@@ -13,23 +14,49 @@ LEAST_INTERVAL = 0.01  # seconds: faster samples fill the disk with the same val
 LARGEST_PORT = 65535
 
 
-def option(default: T, help: str, *, is_positional: bool = False, **keywords: object) -> T:
+def option(
+    default: T,
+    help: str,
+    *,
+    is_positional: bool = False,
+    begins: str = "",
+    is_rare: bool = False,
+    **keywords: object,
+) -> T:
     """A field that the command line can set; its flag is its name.
 
     Args:
         default: its value if the command line does not give one; with False it has no value.
         help: completes the sentence "this option is ...", or says what to do.
         is_positional: whether it is an argument without a flag.
+        begins: the title of the group in the help that it and the next ones are in.
+        is_rare: whether only ``--help all`` has it.
         keywords: for ``ArgumentParser.add_argument``.
     """
     if default is False:
         keywords["action"] = "store_true"
-    elif default not in (None, (), ""):
+    if isinstance(choices := keywords.get("choices"), tuple) and "metavar" in keywords:
+        help += f": {', '.join(choices)}"
+    if default is not False and default not in (None, (), ""):
         shown = f"{default:g}" if isinstance(default, float) else default
         help += f" (default: {shown})"
-    metadata = {"is_positional": is_positional, "argparse": {"help": help, **keywords}}
+    metadata = {
+        "is_positional": is_positional,
+        "begins": begins,
+        "is_rare": is_rare,
+        "argparse": {"help": help, **keywords},
+    }
     made: T = field(default=default, metadata=metadata)
     return made
+
+
+def arguments(option: Field[object]) -> Mapping[str, Mapping[str, Any]]:
+    """The keywords of ``ArgumentParser.add_argument``, by the arguments of an option."""
+    metadata = option.metadata
+    found: Mapping[str, Mapping[str, Any]] = metadata.get("arguments") or {
+        argument_name(option): metadata["argparse"]
+    }
+    return found
 
 
 def argument_name(option: Field[object]) -> str:
@@ -126,26 +153,28 @@ def _wrong(text: str, why: str) -> ArgumentTypeError:
     return ArgumentTypeError(f"{shortened(text)!r} {why}")
 
 
-def names_option(help: str) -> tuple[str, ...]:
+def names_option(help: str, begins: str = "", *, is_rare: bool = False) -> tuple[str, ...]:
     """An option that lists names, and may be given several times."""
-    return option((), help, type=names, action="extend", metavar="A,B")
+    return option(
+        (), help, begins=begins, is_rare=is_rare, type=names, action="extend", metavar="A,B"
+    )
 
 
-def runs_option(help: str) -> tuple[str, ...]:
-    return option((), help, is_positional=True, nargs="+", metavar="RUN")
+def runs_option(help: str, nargs: str = "+") -> tuple[str, ...]:
+    return option((), help, is_positional=True, nargs=nargs, metavar="RUN")
 
 
 def fail_on() -> str:
     """The option of every command that ends with the exit code of a report."""
     return option(
-        "error", "end with exit code 1 also if there is such a finding, or a worse one",
-        choices=("none", "warning", "error"),
+        "error", "exit status 1 if there is a finding so serious",
+        choices=("none", "warning", "error"), metavar="LEVEL",
     )  # fmt: skip
 
 
 def fail_on_slower(what: str) -> str | None:
     """The option of every command that tells what is slower."""
-    return option(None, f"end with exit code 1 if {what}", choices=("slower",))
+    return option(None, f"end with exit status 1 if {what}", choices=("slower",))
 
 
 def overwrite() -> bool:

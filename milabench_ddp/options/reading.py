@@ -15,75 +15,80 @@ from .option import (
     share,
 )
 
+RUNS = "run folders, folders of runs or globs; `latest` is the newest run, latest~1 the one before"
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunFolderOptions:
     """The options of ``watch`` and ``cancel``."""
 
-    run: str = option("", "the run folder", is_positional=True, metavar="RUN")
+    run: str = option(
+        "", "the run folder; `latest` is the newest run", is_positional=True, metavar="RUN"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportOptions:
     """The options of ``report``."""
 
-    runs: tuple[str, ...] = runs_option(
-        "a run folder, a folder of runs or a glob; several runs are pooled, unless they differ"
-    )
-    pool: bool = option(
-        False, "pool runs that differ in version, commit, machine, configuration or preset"
-    )
-    compat: bool = option(False, "use exactly milabench's formulas")
-    format: str = option(
-        "text", "the format of the report: text, markdown, csv, json or html", metavar="FORMAT"
-    )
-    csv: bool = option(False, "short for --format csv")
+    runs: tuple[str, ...] = runs_option(f"{RUNS}; several are pooled, unless they differ")
     table: str | None = option(
         None,
         "show only this table: a metric of a sweep (latency, throughput, efficiency, memory, mfu, "
         "compile_s, ...), or the name of a table (steps, ranks, findings, ...)",
-        metavar="TABLE",
-    )
+        begins="what is shown", metavar="TABLE",
+    )  # fmt: skip
     sort: str | None = option(
         None, "the order of the benchmarks: name, fail, perf, drift, ms, mfu, std, memory; without "
         "it, that of the configuration", metavar="KEY",
     )  # fmt: skip
-    width: int | None = option(
-        None, "the width of the text in columns; without it, that of the terminal, COLUMNS, or 100",
-        type=positive, metavar="N",
-    )  # fmt: skip
-    rows: tuple[str, ...] = names_option("the settings whose values are the rows of the table")
-    cols: tuple[str, ...] = names_option("the settings whose values are the columns of the table")
-    predict: tuple[int, ...] = option(
-        (), "predict the step on so many nodes, or ranks, from those that were measured",
-        type=node_counts, metavar="N[,N...]",
-    )  # fmt: skip
+    rows: tuple[str, ...] = names_option(
+        "the settings whose values are the rows of the table", is_rare=True
+    )
+    cols: tuple[str, ...] = names_option(
+        "the settings whose values are the columns of the table", is_rare=True
+    )
     baseline: str | None = option(
         None, "the run folder that the score is relative to", metavar="RUN"
     )
-    timeline: str | None = option(
-        None, "write the steps of all ranks to this file, for ui.perfetto.dev, and nothing else",
-        metavar="FILE",
+    predict: tuple[int, ...] = option(
+        (), "predict the step on so many nodes, or ranks, from those that were measured",
+        is_rare=True, type=node_counts, metavar="N[,N...]",
     )  # fmt: skip
-    plots: str | None = option(
-        None, "write all charts to this folder, as SVG and PNG for papers, and nothing else",
-        metavar="DIR",
+    compat: bool = option(False, "use exactly milabench's formulas", is_rare=True)
+    pool: bool = option(
+        False, "pool runs that differ in version, commit, machine, configuration or preset",
+        is_rare=True,
     )  # fmt: skip
-    select: tuple[str, ...] = names_option(
-        "only these benchmarks in the timeline, the plots or the page: names or globs"
-    )
-    html: str | None = option(
-        None, "write the report to this file as a page for a browser, and nothing else",
-        metavar="FILE",
+    config: str | None = option(
+        None, "take the weights of the benchmarks from this configuration",
+        is_rare=True, metavar="CONFIG",
+    )  # fmt: skip
+    format: str = option(
+        "text", "that of the report", begins="form",
+        choices=("text", "markdown", "csv", "json", "html"), metavar="FORMAT",
+    )  # fmt: skip
+    csv: bool = option(False, "short for --format csv", is_rare=True)
+    width: int | None = option(
+        None, "the width of the text in columns; without it, that of the terminal, COLUMNS, or 100",
+        is_rare=True, type=positive, metavar="N",
     )  # fmt: skip
     open: bool = option(
         False, "write it as a page beside the results of the run, or to the file of --html, and "
-        "open it in the browser",
+        "open it in the browser", begins="instead of the text",
     )  # fmt: skip
-    overwrite: bool = overwrite()
-    config: str | None = option(
-        None, "take the weights of the benchmarks from this configuration", metavar="CONFIG"
+    html: str | None = option(None, "write it to this file as a page for a browser", metavar="FILE")
+    plots: str | None = option(
+        None, "write all charts to this folder, as SVG and PNG for papers", metavar="DIR"
     )
+    timeline: str | None = option(
+        None, "write the steps of all ranks to this file, for ui.perfetto.dev", metavar="FILE"
+    )
+    select: tuple[str, ...] = names_option(
+        "only these benchmarks in the timeline, the plots or the page: names or globs",
+        is_rare=True,
+    )
+    overwrite: bool = overwrite()
     fail_on: str = fail_on()
 
 
@@ -92,8 +97,8 @@ class CompareOptions:
     """The options of ``compare``."""
 
     before: str = option(
-        "", "a run folder, a folder of runs, a quoted glob, or several, with commas between",
-        is_positional=True, metavar="A",
+        "", "run folders, folders of runs or quoted globs, with commas between; `latest~1` is the "
+        "run before the newest", is_positional=True, metavar="A",
     )  # fmt: skip
     after: str = option("", "the runs to compare them with", is_positional=True, metavar="B")
     threshold: float | None = option(
@@ -110,8 +115,9 @@ class CompareOptions:
         False, "pool runs of a side that differ in version, machine, configuration or preset"
     )
     format: str = option(
-        "text", "the format of the comparison: text, markdown, csv, json or html", metavar="FORMAT"
-    )
+        "text", "that of the comparison",
+        choices=("text", "markdown", "csv", "json", "html"), metavar="FORMAT",
+    )  # fmt: skip
     plots: str | None = option(
         None, "write the ratios as a chart to this folder, as SVG and PNG, and nothing else",
         metavar="DIR",
@@ -123,15 +129,14 @@ class CompareOptions:
 class HistoryOptions:
     """The options of ``history``."""
 
-    runs: tuple[str, ...] = option(
-        (), "a run folder, a folder that holds runs, or a glob of these",
-        is_positional=True, nargs="+", metavar="RUNS",
-    )  # fmt: skip
+    runs: tuple[str, ...] = runs_option(RUNS)
     select: tuple[str, ...] = names_option("only these benchmarks: names or globs")
     threshold: float = option(
         0.01, "the smallest change that is told, such as 1%%", type=share, metavar="P%"
     )
-    format: str = option("text", "the format: text, csv, json or html", metavar="FORMAT")
+    format: str = option(
+        "text", "that of the history", choices=("text", "csv", "json", "html"), metavar="FORMAT"
+    )
     csv: bool = option(False, "short for --format csv")
     fail_on: str | None = fail_on_slower("something is slower")
 
@@ -140,7 +145,7 @@ class HistoryOptions:
 class ExportOptions:
     """The options of ``export``."""
 
-    runs: tuple[str, ...] = runs_option("a run folder, a folder of runs or a glob")
+    runs: tuple[str, ...] = runs_option(RUNS)
     to: tuple[str, ...] = option(
         (), "the format, parquet or csv, and where: a folder gets a file for each table, a file "
         "that ends in .parquet or .csv gets one table",
@@ -157,9 +162,7 @@ class ExportOptions:
 class ServeOptions:
     """The options of ``serve``."""
 
-    runs: tuple[str, ...] = runs_option(
-        "a run folder, a folder of runs or a glob; runs that come later are shown, too"
-    )
+    runs: tuple[str, ...] = runs_option(f"{RUNS}; runs that come later are shown, too")
     port: int = option(
         8377, "the port on the loopback device; 0 takes one that is free", type=port, metavar="N"
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import partial
 
 from ..config.runner_profile import KINDS, SETTINGS
 from ..machine.backends import BACKENDS
@@ -27,36 +28,31 @@ class SuiteOptions:
     """The options of every command that reads a configuration."""
 
     config: str = option("", CONFIG, is_positional=True, metavar="CONFIG")
-    select: tuple[str, ...] = names_option("only these benchmarks: names, globs, groups or tags")
-    exclude: tuple[str, ...] = names_option("all benchmarks except these")
+    select: tuple[str, ...] = names_option(
+        "only these: names, globs, or @NAME of a group or tag", begins="benchmarks"
+    )
+    exclude: tuple[str, ...] = names_option("all but these")
     override: tuple[str, ...] = option(
-        (), "replace a value, for example 'resnet*.argv.--batch-size=32'",
+        (), "replace a value, for example '*.argv.--batch-size=32'",
         action="append", metavar="NAME.KEY=VALUE",
     )  # fmt: skip
-    preset: str = option(
-        "auto", "the preset: small, full, ...; auto is full on GPUs, and small on a CPU",
-        metavar="NAME",
+    preset: str = option("auto", "small, full, ...; auto is small on a CPU", metavar="NAME")
+    device: str | None = option(
+        None, "the kind of devices", begins="machine", choices=tuple(BACKENDS), metavar="KIND"
+    )  # fmt: skip
+    gpus: int | None = option(
+        None, "devices per node; with --device cpu, CPU slots", type=positive, metavar="N"
+    )  # fmt: skip
+    nodes: tuple[int, ...] = option(
+        (), "nodes, or the node counts of a sweep", type=node_counts, metavar="N[,N...]"
     )  # fmt: skip
     system: str | None = option(
         None, "a YAML file that describes the nodes, their GPUs and the sizing of batches",
-        metavar="FILE",
-    )  # fmt: skip
-    device: str | None = option(
-        None, "the kind of device to use (default: GPUs, or the CPU if there are no GPUs)",
-        choices=tuple(BACKENDS),
-    )  # fmt: skip
-    gpus: int | None = option(
-        None, "the number of devices per node; with --device cpu, the number of CPU slots",
-        type=positive, metavar="N",
-    )  # fmt: skip
-    nodes: tuple[int, ...] = option(
-        (), "the number of nodes; several numbers are the node counts of a sweep",
-        type=node_counts, metavar="N[,N...]",
+        is_rare=True, metavar="FILE",
     )  # fmt: skip
     base: str | None = option(
-        None, "the folder of runs/, data/ and venv/ "
-        "(default: $MILABENCH_BASE, or the current folder)",
-        metavar="DIR",
+        None, "has runs/, data/ and venv/ (default: $MILABENCH_BASE, or this folder)",
+        begins="the run and its folder", metavar="DIR",
     )  # fmt: skip
 
 
@@ -64,7 +60,7 @@ class SuiteOptions:
 class ResolveOptions(SuiteOptions):
     """The options of ``resolve``."""
 
-    explain: bool = option(False, "show the file and the line of each value")
+    explain: bool = option(False, "show the file and the line of each value", begins="output")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,38 +70,59 @@ class InstallOptions(SuiteOptions):
     force: bool = option(False, "make the environments again, even if they exist")
 
 
+def _settings_option() -> Mapping[str, str | int]:
+    """The settings of the runner profile by name, which declares their flags."""
+    flags: dict[str, object] = {}
+    for name, setting in SETTINGS.items():
+        if setting.flag:
+            flags[setting.flag] = {
+                "dest": "settings",
+                "action": "append",
+                "type": partial(_named_value, name),
+                "metavar": setting.metavar,
+                "help": setting.help,
+            }
+    title = "settings that override the runner profile"
+    metadata = {"is_positional": False, "begins": title, "is_rare": True, "arguments": flags}
+    return field(default_factory=dict, metadata=metadata)
+
+
+def _named_value(name: str, words: str) -> tuple[str, str | int]:
+    return name, SETTINGS[name].from_flag(words)
+
+
 @dataclass(frozen=True, kw_only=True)
 class LaunchOptions(SuiteOptions):
     """The options of ``dry`` and of ``run``: where, how often and in which order to launch."""
 
     runner: str | None = option(
-        None, f"the runner profile: {', '.join(KINDS)}, or a YAML file", metavar="PROFILE"
-    )
+        None, f"where it runs: {', '.join(KINDS)}, or a YAML file",
+        begins="machine", metavar="PROFILE",
+    )  # fmt: skip
     numa_binding: str = option(
         "node", "bind the processes of each GPU to the cores next to it: node; or do not: none",
-        choices=("node", "none"),
+        is_rare=True, choices=("node", "none"),
     )  # fmt: skip
-    # Settings that override those of the profile, by their names in it. `RunnerProfile` declares
-    # their flags.
-    settings: Mapping[str, str | int] = field(default_factory=dict)
+    settings: Mapping[str, str | int] = _settings_option()
     repeat: int | None = option(
-        None, "how many times to run each benchmark, or with --until at most (default: 1, or 20)",
-        type=repeats, metavar="K",
+        None, "launches of each (default: 1; up to 20 with --until)",
+        begins="launches", type=repeats, metavar="K",
     )  # fmt: skip
     until: float | None = option(
-        None, "repeat each benchmark until its rate is known to +- this, with 95 %%, such as 1%%",
+        None, "launch until the rate is known to +-, with 95 %%: 1%%",
         type=percentage, metavar="PERCENT",
     )  # fmt: skip
     shuffle: bool = option(
-        False, "run the benchmarks in a random order, a new one for each repeat of all"
-    )
+        False, "run the benchmarks in a random order, a new one for each repeat of all",
+        is_rare=True,
+    )  # fmt: skip
     seed: int | None = option(
         None, "the whole number that --shuffle makes its order from (default: a random one)",
-        type=integer, metavar="N",
+        is_rare=True, type=integer, metavar="N",
     )  # fmt: skip
     profile: str = option(
         "never", "after the run, trace a few more steps: never, of what had a finding, or always",
-        choices=("never", "on-finding", "always"),
+        is_rare=True, choices=("never", "on-finding", "always"),
     )  # fmt: skip
 
 
@@ -115,25 +132,26 @@ class RunOptions(LaunchOptions):
 
     config: str = option("", CONFIG, is_positional=True, metavar="CONFIG", nargs="?")
     after: str = option(
-        "", "a second one: the launches of both take turns (A, B, B, A, ...), and are compared",
+        "", "a second one, which takes turns with it and is compared",
         is_positional=True, metavar="CONFIG", nargs="?",
     )  # fmt: skip
-    resume: str | None = option(
-        None, "resume this run: run the benchmarks that have not finished", metavar="RUN"
-    )
     name: str | None = option(
-        None, "the name of the run (default: a random word and the date)", metavar="NAME"
-    )
+        None, "of the run (default: a random word and the date)",
+        begins="the run and its folder", metavar="NAME",
+    )  # fmt: skip
+    resume: str | None = option(None, "run what has not finished in this run", metavar="RUN")
     grace: float = option(
-        5.0, "the number of seconds between SIGTERM and SIGKILL", type=seconds, metavar="S"
-    )
+        5.0, "the number of seconds between SIGTERM and SIGKILL",
+        is_rare=True, type=seconds, metavar="S",
+    )  # fmt: skip
     gpu_poll: float | None = option(
         None, "the number of seconds between two samples of the devices; 0 turns sampling off",
-        type=interval, metavar="S",
+        is_rare=True, type=interval, metavar="S",
     )  # fmt: skip
     detach: bool = option(
-        False, "return as soon as the jobs are submitted; `milabench watch` follows the run"
-    )
+        False, "return as soon as the jobs are submitted; `milabench watch` follows the run",
+        is_rare=True,
+    )  # fmt: skip
     quiet: bool = option(False, "show no progress, only the report")
     fail_on: str = fail_on()
 

@@ -51,7 +51,6 @@ def test_the_exit_code(
     [
         (["a", "nothing"], "no run folder nothing"),
         (["a", "x*"], "no run folder matches x*"),
-        (["a", "b", "--format", "pdf"], "--format pdf: unknown; choose from text, markdown, csv"),
         (["a", "slower", "--history", "nowhere"], "no run folder nowhere"),
     ],
 )

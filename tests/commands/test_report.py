@@ -172,7 +172,6 @@ def test_another_order(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--format", "xml"], "--format xml: unknown; choose from text, csv, markdown, json"),
         (["--csv", "--format", "json"], "--csv and --format json ask for two formats"),
         (
             ["--table", "steps", "--rows", "model"],

@@ -37,10 +37,10 @@ def test_fixed_options_are_named_as_they_are_written() -> None:
 
 def test_help_says_the_default(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        parse(["run", "--help"])
+        parse(["run", "--help", "all"])
     text = " ".join(capsys.readouterr().out.split())
     assert "between SIGTERM and SIGKILL (default: 5)" in text
-    assert "with --until at most (default: 1, or 20)" in text
+    assert "launches of each (default: 1; up to 20 with --until)" in text
     assert "the partition to submit to" in text
 
 

@@ -1,0 +1,129 @@
+"""The commands, in groups. ``milabench --help`` loads nothing else, so this imports nothing."""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_OF_RUNS = """\
+exit codes:
+  0    every benchmark ended ok and measured something, but skipped ones
+  1    a benchmark did not, the run has not ended, or there is a finding of --fail-on
+  2    wrong usage or configuration, or runs that cannot be pooled
+  130  the run was cancelled, or this command was interrupted
+"""
+_OF_CHANGES = """\
+exit codes:
+  0    all was read, whatever is slower, unless --fail-on says otherwise
+  1    --fail-on slower found something
+  2    wrong usage, no run there, or runs that cannot be pooled
+  130  this command was interrupted
+"""
+_OF_RUN = """\
+examples:
+  milabench run ddp --select resnet50,@gpt    some benchmarks of a shipped suite
+  milabench run ddp --repeat 5 --name before  five launches of each, to compare
+  milabench run sweeps/small --runner slurm --partition train --nodes 4,2,1
+"""
+_OF_REPORT = """\
+examples:
+  milabench report latest                     the newest run
+  milabench report latest --table ranks       one table
+  milabench report latest~1 --open            the run before it, in a browser
+"""
+
+
+class Command:
+    """A command: the record of its options, what it does, and what its help ends with."""
+
+    def __init__(
+        self, record: str, help: str, *, examples: str = "", exit_codes: str = "", main: str = ""
+    ) -> None:
+        self.record = record  # below ``options``
+        self.help = help
+        self.examples = examples
+        self.exit_codes = exit_codes
+        self.main = main  # the function below ``commands``; ``main`` of its own module without it
+
+    def options(self) -> "type[Any]":
+        """The class of its options."""
+        from importlib import import_module
+
+        module, name = self.record.split(".")
+        found: type[Any] = getattr(import_module(f".{module}", __package__), name)
+        return found
+
+
+GROUPS = {
+    "measure": {
+        "run": Command(
+            "suite.RunOptions", "run a suite and report on it",
+            examples=_OF_RUN, exit_codes=_OF_RUNS,
+        ),
+        "list": Command(
+            "suite.SuiteOptions", "list the benchmarks that would run, and why the others would not"
+        ),
+        "dry": Command("suite.LaunchOptions", "print the bash that `run` would execute"),
+        "resolve": Command("suite.ResolveOptions", "print the resolved configuration"),
+    },
+    "read what was measured": {
+        "report": Command(
+            "reading.ReportOptions", "report on the measurements in run folders",
+            examples=_OF_REPORT, exit_codes=_OF_RUNS,
+        ),
+        "compare": Command(
+            "reading.CompareOptions", "say what is slower, faster or the same in other runs",
+            exit_codes=_OF_CHANGES,
+        ),
+        "history": Command(
+            "reading.HistoryOptions",
+            "tell what got slower over many runs: benchmarks and single GPUs",
+            exit_codes=_OF_CHANGES,
+        ),
+        "serve": Command(
+            "reading.ServeOptions", "show reports in the browser, and follow runs that go on"
+        ),
+        "export": Command(
+            "reading.ExportOptions", "write the measurements as tables, for other programs"
+        ),
+    },
+    "on a cluster": {
+        "watch": Command(
+            "reading.RunFolderOptions", "follow a run that has not ended, and report when it ends",
+            exit_codes=_OF_RUNS,
+        ),
+        "cancel": Command(
+            "reading.RunFolderOptions", "cancel the jobs of a run", main="watch.cancel"
+        ),
+    },
+    "set up": {
+        "install": Command(
+            "suite.InstallOptions", "make the virtual environments that benchmarks need",
+            main="prepare.install",
+        ),
+        "prepare": Command(
+            "suite.SuiteOptions", "make the data that benchmarks read, unless it exists"
+        ),
+    },
+}  # fmt: skip
+COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
+
+
+def help_text() -> str:
+    """What ``milabench --help`` prints."""
+    width = max(map(len, COMMANDS))
+    groups = ""
+    for title, commands in GROUPS.items():
+        lines = [f"  {name:{width}}  {command.help}\n" for name, command in commands.items()]
+        groups += f"{title}:\n{''.join(lines)}\n"
+    return f"""\
+usage: milabench COMMAND ...
+
+How fast do your GPUs really train?
+
+{groups}examples:
+  milabench run ddp                 measure this machine
+  milabench report latest           report on the newest run
+  milabench dry ddp --gpus 8        print the bash that `run` would execute
+
+milabench COMMAND --help explains a command; milabench --version tells the version.
+"""

@@ -7,7 +7,7 @@ from ..options.reading import HistoryOptions
 from ..render.text import text_of
 from ..report.history.history import history_of
 from ..report.history.history_faces import FACES, history_blocks
-from ..results.read_run import run_folders
+from ..results.find_run import run_folders
 from .final_report import shown_width
 
 

@@ -19,7 +19,7 @@ from ..report.prediction.predict import predictions_of
 from ..report.sweeps.sweep import sweep_of
 from ..report.tables import REPORT_TABLES, TABLES
 from ..report.timeline import write_timeline
-from ..results.read_run import run_folders
+from ..results.find_run import run_folders
 from ..results.read_state import read_header
 from ..results.run_dir import RunDir
 from .final_report import exit_code, shown_width

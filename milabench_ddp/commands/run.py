@@ -28,6 +28,7 @@ from ..machine.devices import Cluster, Node
 from ..machine.provenance import collect
 from ..options.suite import RunOptions, fixed_options
 from ..plan.planner import new_seed, plan_launches
+from ..results.find_run import named_run
 from ..results.former import former_runs
 from ..results.read_state import read_header
 from ..results.run_dir import RunDir, default_name
@@ -185,7 +186,7 @@ def _resume(options: RunOptions) -> list[RunContext]:
     """The run, and the one that takes turns with it; A is first."""
     if flags := fixed_options(options):
         raise SelectionError(f"--resume cannot change the plan of a run: leave out {flags[0]}")
-    run = RunDir(Path(options.resume or "").absolute())
+    run = RunDir(named_run(options.resume or "", setup.base_folder(options)).absolute())
     first = _resumed(options, run)
     found = [first, *[_resumed(options, other) for other in other_sides(run, first.header)]]
     return sorted(found, key=lambda context: context.header.sides[1:] == (context.header.name,))

@@ -8,7 +8,7 @@ from ..report.assemble import report_of
 from ..report.page.page import report_html
 from ..report.server.served_runs import Runs
 from ..report.server.server import Server
-from ..results.read_run import run_folders
+from ..results.find_run import run_folders
 
 
 def main(options: ServeOptions) -> int:

@@ -20,7 +20,7 @@ from ..config.runner_profile import (
 from ..config.schema import Benchmark, Suite
 from ..config.shipped import shipped_root
 from ..config.system import System, read_system
-from ..config.tree import expanded
+from ..config.tree import default_base, expanded
 from ..dispatch.node_request import NodeRequest, synthetic_nodes
 from ..errors import MachineError, SelectionError
 from ..hazards import hazards_in
@@ -32,7 +32,7 @@ from ..plan.command_line import Site
 
 def base_folder(options: SuiteOptions) -> Path:
     """``--base``, else ``$MILABENCH_BASE``, else the current folder; absolute."""
-    return expanded(options.base or os.environ.get("MILABENCH_BASE") or ".").absolute()
+    return (expanded(options.base) if options.base else default_base()).absolute()
 
 
 def request(options: SuiteOptions, system: System) -> SuiteRequest:

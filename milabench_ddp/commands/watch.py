@@ -12,7 +12,7 @@ from ..display import show_progress
 from ..errors import DispatchError, RunDirError
 from ..events import Outcome
 from ..options.reading import RunFolderOptions
-from ..results.read_run import existing
+from ..results.find_run import existing, named_run
 from ..results.read_state import read_header, require_state
 from ..results.run_dir import RunDir
 from . import final_report
@@ -34,7 +34,7 @@ def main(options: RunFolderOptions) -> int:
         shown = outline(run, header, plan, list(header.suite), is_watched=True)
         with show_progress(shown, quiet=False) as observer:
             outcome = watch_run(run, header, observer)
-    code = final_report.show(options.run, sys.stdout)
+    code = final_report.show(named_run(options.run), sys.stdout)
     return final_report.CANCELLED if outcome is Outcome.CANCELLED else code
 
 
@@ -43,7 +43,7 @@ def cancel(options: RunFolderOptions) -> int:
     run = existing(options.run)
     if not require_state(run).header.jobs:
         raise RunDirError(
-            f"{options.run} does not run in Slurm: stop its command, with Ctrl-C or SIGTERM"
+            f"{run.path} does not run in Slurm: stop its command, with Ctrl-C or SIGTERM"
         )
     cancelled = _cancel(run, [])
     print(f"cancelled: {', '.join(cancelled) or 'nothing, all have ended'}", file=sys.stderr)

@@ -25,6 +25,11 @@ def expanded(text: str) -> Path:
         return Path(text)
 
 
+def default_base() -> Path:
+    """The folder of ``runs/`` unless the user names another: ``$MILABENCH_BASE``, or this one."""
+    return expanded(os.environ.get("MILABENCH_BASE") or ".")
+
+
 def is_file(path: Path) -> bool:
     """Whether it is a file; false also if its name is too long, or its folder cannot be read."""
     try:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ..errors import contained
 from ..events import Status
+from ..results.find_run import named_run
 from ..results.read_run import read_run
 from ..results.records import Payload, Record, Run, recorded_weight
 from . import compat, failures
@@ -57,7 +58,7 @@ def report_of(
         differences = [each for each in differences if not each.is_of_size]
     if not pool:
         check_poolable(differences)
-    base = None if baseline is None else read_run(Path(baseline))
+    base = None if baseline is None else read_run(named_run(baseline))
     planned = _planned(runs)
     infos = tuple(map(run_info, runs))
     weights = weights or {}

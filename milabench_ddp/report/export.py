@@ -22,7 +22,7 @@ from ..files import open_file, whole_file
 from ..hidden import SECRETS
 from ..numerics import Frame, pl
 from ..results import tables
-from ..results.read_run import run_folders
+from ..results.find_run import run_folders
 from ..results.tables import BENCHMARK, RUN, TableColumn, TableSchema
 from ..table import csv_cell, is_unknown
 from . import frames

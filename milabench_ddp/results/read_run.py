@@ -1,16 +1,12 @@
-"""Reads a run folder, of milabench or of ours, finished, running or cut off, into a `Run`.
+"""Reads a run folder, of milabench or of ours, finished, running or cut off, into a `Run`."""
 
-It is found by what a person names: a folder, a folder that holds runs, or a glob.
-"""
-
-from collections.abc import Iterable
 from contextlib import suppress
-from glob import glob, has_magic
 from pathlib import Path
 
-from ..errors import RunDirError, did_you_mean, shown_names
+from ..errors import RunDirError
 from .columns import Scratch
 from .defects import DefectKind, FileDefect
+from .find_run import not_a_run, not_there
 from .read import read_events
 from .read_state import read_state, refuse_newer
 from .records import Run
@@ -52,23 +48,11 @@ def read_run(path: Path) -> Run:
     return Run(path, state, counting, tuple(defects))
 
 
-def existing(name: str) -> RunDir:
-    """The folder of a run, by the name that a user gave.
-
-    Raises:
-        RunDirError: there is no such folder.
-    """
-    path = Path(name)
-    if not path.exists():
-        raise RunDirError(_not_there(path))
-    return RunDir(path.absolute())
-
-
 def _data_files(path: Path) -> list[Path]:
     try:
         names = sorted(path.iterdir())
     except FileNotFoundError:
-        raise RunDirError(_not_there(path)) from None
+        raise RunDirError(not_there(path)) from None
     except NotADirectoryError:
         raise RunDirError(f"{path} is a file: name the run folder, {path.parent}") from None
     except OSError as error:
@@ -78,75 +62,5 @@ def _data_files(path: Path) -> list[Path]:
         name for name in names if name.suffix == ".data" and not (name / "state.json").exists()
     ]
     if not files and not (path / "run.json").is_file():
-        raise RunDirError(_not_a_run(path, names))
+        raise RunDirError(not_a_run(path))
     return files
-
-
-def _not_there(path: Path) -> str:
-    for folder in (path.parent, path.parent / "runs"):
-        runs = runs_in(folder)
-        if path.name in runs:
-            return f"no run folder {path}: did you mean `{folder / path.name}`?"
-        if hint := did_you_mean(path.name, runs):
-            return f"no run folder {path}{hint}"
-    runs = runs_in(path.parent)
-    there = f"; {path.parent} has {_some(runs)}" if runs else ""
-    return f"no run folder {path}{there}"
-
-
-def _not_a_run(path: Path, names: list[Path]) -> str:
-    what = f"{path} is not a run folder: it has neither a run.json nor .data files"
-    for folder in (path, path / "runs"):
-        if runs := runs_in(folder):
-            return f"{what}, but it holds runs: name one of {_some(runs, folder)}"
-    return f"{what}; it is empty" if not names else what
-
-
-def is_run(folder: Path) -> bool:
-    return (folder / "run.json").is_file() or any(folder.glob("*.data"))
-
-
-def runs_in(folder: Path) -> list[str]:
-    """The names of the runs in a folder; none if it cannot be read."""
-    try:
-        return sorted(sub.name for sub in folder.iterdir() if is_run(sub))
-    except OSError:
-        return []
-
-
-def _some(runs: list[str], folder: Path = Path()) -> str:
-    return shown_names([str(folder / name) for name in runs], 5)
-
-
-def run_folders(words: Iterable[str | Path]) -> list[Path]:
-    """The folders that these words name, in their order; those of a glob or a folder by name.
-
-    A folder that is no run itself stands for the runs in it, or in its ``runs/``. What does not
-    exist, or holds no run, is left to the reader of runs, which says so.
-
-    Raises:
-        RunDirError: no run folder matches a glob.
-    """
-    found: list[Path] = []
-    for word in words:
-        path = Path(word)
-        if path.exists() or not has_magic(str(word)):
-            found += _held(path) or [path]
-            continue
-        matched: list[Path] = []
-        for name in sorted(glob(str(word))):  # noqa: PTH207 - Path.glob takes no absolute pattern
-            matched += _held(Path(name))
-        if not matched:
-            raise RunDirError(f"no run folder matches {word}")
-        found += matched
-    return list(dict.fromkeys(found))
-
-
-def _held(path: Path) -> list[Path]:
-    """The folder itself if it is a run, else the runs in it; empty without any."""
-    if is_run(path):
-        return [path]
-    for folder in (path, path / "runs"):
-        if names := runs_in(folder):
-            return [folder / name for name in names]
-    return []

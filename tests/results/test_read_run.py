@@ -65,7 +65,9 @@ def message(path: Path) -> str:
     return str(caught.value)
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path.parent)
+    monkeypatch.delenv("MILABENCH_BASE", raising=False)
     write(tmp_path / "runs" / "monday", "b", config("b"))
     write(tmp_path / "runs" / "friday", "b", config("b"))
     runs = tmp_path / "runs"
@@ -74,7 +76,7 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     assert message(tmp_path / "monday") == (
         f"no run folder {tmp_path}/monday: did you mean `{runs}/monday`?"
     )
-    assert message(tmp_path / "no" / "x") == f"no run folder {tmp_path}/no/x"
+    assert message(tmp_path / "no" / "x") == (f"no run folder {tmp_path}/no/x, and no runs in runs")
 
 
 def test_a_folder_that_is_none_of_a_run(tmp_path: Path) -> None:

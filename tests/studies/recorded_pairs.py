@@ -18,7 +18,7 @@ from milabench_ddp.report.comparison.compare import comparison_of
 from milabench_ddp.report.comparison.comparison_model import Comparison
 from milabench_ddp.report.comparison.sides import Side
 from milabench_ddp.report.comparison.verdicts import RatioVerdict
-from milabench_ddp.results.read_run import run_folders
+from milabench_ddp.results.find_run import run_folders
 
 ALARMS = (RatioVerdict.SLOWER, RatioVerdict.FASTER)
 

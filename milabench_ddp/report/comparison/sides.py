@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ...config.schema import SkipKind, SkippedBenchmark
 from ...errors import RunDirError
-from ...results.read_run import run_folders
+from ...results.find_run import run_folders
 from ...results.records import Run
 from ..assemble import read_runs, report_on
 from ..model import Report, Row

@@ -15,7 +15,7 @@ from msgspec.structs import asdict
 from ...codec import encode_shown
 from ...errors import RunDirError
 from ...events import Status
-from ...results.read_run import is_run, run_folders
+from ...results.find_run import is_run, run_folders
 from ...results.read_state import ignore, read_state
 from ...results.run_dir import RunDir
 

@@ -150,8 +150,9 @@ def _created(options: RunOptions, sides: tuple[str, ...] = ()) -> RunContext:
         profile = runner.profile(profile, cluster)
     suite = load(setup.request(options, system), setup.machine_facts(cluster, system, base))
     setup.learn_secrets(suite.benchmarks, profile)
-    for said in suite.warnings:
-        print(f"milabench: warning: {in_line(said)}", file=sys.stderr)
+    notes = () if options.quiet else suite.notes
+    for said in (*notes, *(f"warning: {said}" for said in suite.warnings)):
+        print(f"milabench: {in_line(said)}", file=sys.stderr)
     if not suite.benchmarks:
         why = "".join(f"\n  {skip.name}: {in_line(skip.reason)}" for skip in suite.skipped)
         raise SelectionError(f"{options.config}: nothing to run{why}")

@@ -56,10 +56,11 @@ def listed_node_counts(request: SuiteRequest) -> tuple[int, ...]:
     Raises ConfigError and SelectionError, as `resolve` does.
     """
     overrides, raw = _read(request, lambda _said: None)  # `resolve` reads it again, and warns
-    selection = Selection(request.select, request.exclude)
+    entries = _without_templates(apply_overrides(overrides, inherit(expand(raw)), early=False))
+    selection = parse_selection(request.select, request.exclude, entries, is_final=False)
     counts = set()
-    for name, entry in apply_overrides(overrides, inherit(expand(raw)), early=False).items():
-        if name.startswith("_") or selection.reason_against(name, entry):
+    for name, entry in entries.items():
+        if selection.reason_against(name):
             continue
         if entry.scalar("enabled") is False and name not in request.select:
             continue
@@ -84,10 +85,8 @@ def resolve(request: SuiteRequest, facts: MachineFacts) -> Resolved:
     final = {}
     for name, entry in apply_overrides(overrides, merged, early=False).items():
         final[name] = with_defaults(name, finalize(entry), facts.arch)
-    entries = {}
-    for name, entry in interpolate(final).items():
-        if not name.startswith("_"):
-            entries[name] = absolute_paths(entry)
+    found = _without_templates(interpolate(final))
+    entries = {name: absolute_paths(entry) for name, entry in found.items()}
     path = find_config(request.config)
     if not entries:
         raise ConfigError(
@@ -131,7 +130,18 @@ def load(request: SuiteRequest, facts: MachineFacts, *, without_programs: bool =
         if missing:
             warnings.append(f"{name} cannot run here: {missing}")
     check_tags(benchmarks)
-    return Suite(resolved.path, resolved.preset, tuple(benchmarks), tuple(skipped), tuple(warnings))
+    return Suite(
+        resolved.path,
+        resolved.preset,
+        tuple(benchmarks),
+        tuple(skipped),
+        tuple(warnings),
+        resolved.selection.notes,
+    )
+
+
+def _without_templates(entries: Entries) -> Entries:
+    return {name: entry for name, entry in entries.items() if not name.startswith("_")}
 
 
 def _read(request: SuiteRequest, warn: Warn) -> tuple[Sequence[Override], Entries]:

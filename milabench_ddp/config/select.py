@@ -2,7 +2,7 @@
 
 import fnmatch
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
 from msgspec import Struct
@@ -19,44 +19,54 @@ _OTHER_OPTION = {"--exclude": " (--exclude-nodes leaves nodes out)"}
 
 
 class Selection(Struct, frozen=True):
-    """The words of ``--select`` and ``--exclude``."""
+    """The words of ``--select`` and ``--exclude``, and the benchmarks that they take."""
 
     select: tuple[str, ...]
-    exclude: tuple[str, ...]
+    selected: frozenset[str]
+    excluded: frozenset[str]
+    notes: tuple[str, ...] = ()  # how many benchmarks each of the two takes
 
-    def reason_against(self, name: str, entry: MappingNode) -> str | None:
+    def reason_against(self, name: str) -> str | None:
         """Why the benchmark is left out, or None; without ``--select``, all are selected."""
-        found = labels(name, entry)
-        if any(_matches(word, found) for word in self.exclude):
+        if name in self.excluded:
             return "excluded by --exclude"
-        if self.select and not any(_matches(word, found) for word in self.select):
+        if self.select and name not in self.selected:
             return "not selected by --select"
         return None
 
 
 def parse_selection(
-    select: tuple[str, ...], exclude: tuple[str, ...], entries: Entries
+    select: tuple[str, ...], exclude: tuple[str, ...], entries: Entries, *, is_final: bool = True
 ) -> Selection:
-    """The selection; raises SelectionError for a word that matches nothing."""
-    known = set().union(*(labels(name, entry) for name, entry in entries.items()))
+    """The benchmarks that the words take.
+
+    Raises SelectionError for a word that takes none, unless ``is_final`` is false: then groups and
+    tags may still have to be resolved.
+    """
+    known = {name: labels(entry) for name, entry in entries.items()}
+    taken: dict[str, frozenset[str]] = {}
+    notes = []
     for option, words in (("--select", select), ("--exclude", exclude)):
+        found: set[str] = set()
         for word in words:
-            if not _matches(word, known):
-                hint = did_you_mean(word, known) or _OTHER_OPTION.get(option, "")
-                raise SelectionError(
-                    f"{option} {word}: no benchmark, group or tag of that name{hint}"
-                )
-    return Selection(select, exclude)
+            matched = _matched(word, known)
+            if is_final and not matched:
+                raise SelectionError(f"{option} {word}: {_why_none(option, word, known)}")
+            found |= matched
+        taken[option] = frozenset(found)
+        if words:
+            of = f"{len(found)} of {len(known)} benchmarks"
+            notes.append(f"{option} {shortened(','.join(words))}: {of}")
+    return Selection(select, taken["--select"], taken["--exclude"], tuple(notes))
 
 
-def labels(name: str, entry: MappingNode) -> set[str]:
-    """The words that select a benchmark: name, groups, tags, and the basename of its definition.
+def labels(entry: MappingNode) -> set[str]:
+    """The words that select a benchmark beside its name: its groups, tags and definition.
 
     Its program counts, too: by the folder of its ``main.py``, or else by its own name.
     """
     program = PurePath(entry.text("program"))
     found = {
-        name,
         entry.text("group"),
         entry.text("install_group"),
         program.parent.name if program.stem == "main" else program.stem,
@@ -66,8 +76,23 @@ def labels(name: str, entry: MappingNode) -> set[str]:
     return found - {""}
 
 
-def _matches(word: str, found: set[str]) -> bool:
-    return word in found or bool(fnmatch.filter(found, word))
+def _matched(word: str, known: Mapping[str, set[str]]) -> set[str]:
+    """The benchmarks of a name, else of a glob, else of a label, which ``@`` always stands for."""
+    if word in known:
+        return {word}
+    if not word.startswith("@") and (found := fnmatch.filter(known, word)):
+        return set(found)
+    label = word.removeprefix("@")
+    return {name for name, has in known.items() if label in has or fnmatch.filter(has, label)}
+
+
+def _why_none(option: str, word: str, known: Mapping[str, set[str]]) -> str:
+    groups = {label for has in known.values() for label in has}
+    if word.startswith("@"):
+        hint = did_you_mean(word, {f"@{label}" for label in groups})
+        return f"no group or tag of that name{hint}"
+    hint = did_you_mean(word, known.keys() | groups) or _OTHER_OPTION.get(option, "")
+    return f"no benchmark, group or tag of that name{hint}"
 
 
 def skipped_benchmark(
@@ -83,7 +108,7 @@ def skipped_benchmark(
     Raises ConfigError for a condition outside the grammar.
     """
     entry = result.entry
-    reason = selection.reason_against(name, entry)
+    reason = selection.reason_against(name)
     if reason:
         return SkippedBenchmark(name, reason, SkipKind.LEFT_OUT)
     if entry.scalar("enabled") is False and name not in selection.select:

@@ -15,15 +15,13 @@ SUITE = entries("""
 
 def chosen(*, select: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> list[str]:
     selection = parse_selection(select, exclude, SUITE)
-    return [name for name, entry in SUITE.items() if selection.reason_against(name, entry) is None]
+    return [name for name in SUITE if selection.reason_against(name) is None]
 
 
 def test_what_a_benchmark_answers_to() -> None:
-    assert labels("resnet50", SUITE["resnet50"]) == {
-        "resnet50", "vision", "torch", "cnn", "multigpu", "tv"
-    }  # fmt: skip
-    assert labels("resnet152", SUITE["resnet152"]) >= {"tv", "cnn"}
-    assert labels("bert", SUITE["bert"]) == {"bert", "nlp", "hf", "train_bert"}
+    assert labels(SUITE["resnet50"]) == {"vision", "torch", "cnn", "multigpu", "tv"}
+    assert labels(SUITE["resnet152"]) >= {"tv", "cnn"}
+    assert labels(SUITE["bert"]) == {"nlp", "hf", "train_bert"}
 
 
 @pytest.mark.parametrize(
@@ -39,6 +37,9 @@ def test_what_a_benchmark_answers_to() -> None:
         (("resnet*",), ["resnet50", "resnet152"]),
         (("*t",), ["resnet50", "resnet152", "bert"][-1:]),
         (("bert", "resnet50"), ["resnet50", "bert"]),
+        (("@vision",), ["resnet50", "resnet152"]),
+        (("@multi*", "bert"), ["resnet50", "bert"]),
+        (("vis*",), ["resnet50", "resnet152"]),  # of no name, so of a group
     ],
 )
 def test_selecting(select: tuple[str, ...], names: list[str]) -> None:
@@ -52,6 +53,32 @@ def test_excluding_wins() -> None:
     assert chosen(select=("vision",), exclude=("resnet50",)) == ["resnet152"]
 
 
+def test_an_exact_name_and_a_glob_of_names_take_no_group_of_the_same_name() -> None:
+    suite = entries("""
+        resnet50: {group: resnet50}
+        resnet50-ddp: {group: resnet50}
+        small: {tags: [resnet, resnet50]}
+    """)
+
+    def taken(word: str) -> list[str]:
+        return sorted(parse_selection((word,), (), suite).selected)
+
+    assert taken("resnet50") == ["resnet50"]
+    assert taken("resnet50*") == ["resnet50", "resnet50-ddp"]
+    assert taken("resnet*") == ["resnet50", "resnet50-ddp"]
+    assert taken("@resnet50") == ["resnet50", "resnet50-ddp", "small"]
+    assert taken("resnet") == ["small"]
+
+
+def test_what_it_took_is_said() -> None:
+    selection = parse_selection(("@vision", "bert"), ("resnet*",), SUITE)
+    assert selection.notes == (
+        "--select @vision,bert: 3 of 3 benchmarks",
+        "--exclude resnet*: 2 of 3 benchmarks",
+    )
+    assert parse_selection((), (), SUITE).notes == ()
+
+
 @pytest.mark.parametrize("option", ["select", "exclude"])
 def test_unknown_words(option: str) -> None:
     with pytest.raises(SelectionError) as error:
@@ -63,6 +90,11 @@ def test_unknown_words(option: str) -> None:
     with pytest.raises(SelectionError) as error:
         chosen(**{option: ("q*",)})
     assert str(error.value) == f"--{option} q*: no benchmark, group or tag of that name{hint}"
+    with pytest.raises(SelectionError) as error:
+        chosen(**{option: ("@bert",)})
+    assert str(error.value) == (
+        f"--{option} @bert: no group or tag of that name: did you mean `@train_bert`?"
+    )
 
 
 pytestmark = pytest.mark.usefixtures("here")

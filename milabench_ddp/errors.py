@@ -124,6 +124,7 @@ def _place(error: Exception) -> str:
 
 
 _LONGEST_WORD = 200  # characters that are compared with known words
+_MOST_WORDS = 12  # that are listed beside the one that is close
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -133,9 +134,11 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def one_of(word: str, known: Sequence[str]) -> str:
-    """The known words, behind one that is close: ``did you mean `x`, or one of w, x?``."""
+    """The known words, behind one that is close, or that one alone if there are many."""
     near = _nearest(word, known)
     words = ", ".join(known)
+    if near and len(known) > _MOST_WORDS:
+        return f"did you mean `{near}`?"
     return f"did you mean `{near}`, or one of {words}?" if near else f"choose from {words}"
 
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from ..errors import SelectionError, one_of
+from ..errors import SelectionError, did_you_mean, one_of
 from .fields import BENCHMARK, Field, ReportedBenchmark
 from .model import Report, Row
 
@@ -35,6 +35,15 @@ def configured(names: Iterable[str], planned: Iterable[str]) -> list[str]:
 def is_selected(name: str, select: Sequence[str]) -> bool:
     """Whether a benchmark has one of these names, or fits one of the globs; without any it does."""
     return not select or any(fnmatchcase(name, each) for each in select)
+
+
+def selected(names: Sequence[str], select: Sequence[str]) -> list[str]:
+    """The names that ``--select`` takes; raises SelectionError for a word that takes none."""
+    for word in select:
+        if not any(is_selected(name, [word]) for name in names):
+            hint = did_you_mean(word, names)
+            raise SelectionError(f"--select {word}: no benchmark of that name was measured{hint}")
+    return [name for name in names if is_selected(name, select)]
 
 
 def in_order(report: Report, name: str) -> Report:

@@ -180,7 +180,7 @@ def test_another_order(capsys: pytest.CaptureFixture[str]) -> None:
         (["--baseline", str(FIRST), "--compat"], "--baseline is for the score"),
         (["--baseline", str(FIRST), "--table", "steps"], "--baseline is for the score"),
         (["--sort", "speed"], "--sort speed: unknown; choose from name, fail, perf,"),
-        (["--table", "rank"], "did you mean `ranks`, or one of allocated, "),
+        (["--table", "rank"], "--table rank: no benchmark reports it: did you mean `ranks`?\n"),
         (
             ["--table", "latency", "--format", "json"],
             "--table goes with --format text or csv or markdown",

@@ -9,9 +9,9 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...errors import RunDirError, SelectionError, did_you_mean, shown_names
+from ...errors import RunDirError, shown_names
 from ...results.read_run import read_run
-from ..order import is_selected
+from ..order import selected
 from ..pooling import Difference, differences_of
 from .change_points import Step
 from .noise import FEWEST
@@ -89,7 +89,8 @@ def history_of(
     distinct = {path.resolve(): path for path in paths}
     runs = sorted(map(run_point, distinct.values()), key=_when)
     _check_distinct(runs)
-    names = _selected(runs, select)
+    measured = dict.fromkeys(name for run in runs for name in run.benchmarks)
+    names = selected(list(measured), select)
     tracks = tracks_of(runs, names, ALPHA)
     changes = [change for track in tracks for change in changes_in(track, threshold)]
     pairs = {(each.before, each.run) for each in changes if each.track.device is None}
@@ -111,15 +112,6 @@ def _check_distinct(runs: Sequence[RunPoint]) -> None:
         same = (first.started, first.benchmarks) == (second.started, second.benchmarks)
         if same and first.started is not None and first.benchmarks:
             raise RunDirError(f"{second.path} is a copy of {first.path}: name one")
-
-
-def _selected(runs: Sequence[RunPoint], select: Sequence[str]) -> list[str]:
-    names = list(dict.fromkeys(name for run in runs for name in run.benchmarks))
-    for pattern in select:
-        if not any(is_selected(name, [pattern]) for name in names):
-            hint = did_you_mean(pattern, names)
-            raise SelectionError(f"--select {pattern}: no run measured such a benchmark{hint}")
-    return [name for name in names if is_selected(name, select)]
 
 
 def changes_in(track: Track, threshold: float) -> Iterator[Change]:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from ...errors import RunDirError, SelectionError
+from ...errors import RunDirError
 from ...files import whole_file
 from ..model import Report
-from ..order import is_selected
+from ..order import selected
 from ..replaceable import check_replaceable
 
 NAME = "report.html"
@@ -50,9 +50,7 @@ def write_page(
 
 def _selected(report: Report, select: Sequence[str]) -> Report:
     """The report on some benchmarks, with the findings that are about none."""
-    names = {row.name for row in report.rows if is_selected(row.name, select)}
-    if not names:
-        raise SelectionError("--select: there is no such benchmark in the report")
+    names = selected([row.name for row in report.rows], select)
     return replace(
         report,
         rows=tuple(row for row in report.rows if row.name in names),

@@ -62,7 +62,7 @@ def test_csv_has_full_precision_and_the_states(sweep: Path):
 @pytest.mark.parametrize(
     ("metric", "rows", "columns", "message"),
     [
-        ("compile_z", (), (), r"no benchmark reports it: did you mean `compile_s`, or one of"),
+        ("compile_z", (), (), r"no benchmark reports it: did you mean `compile_s`\?"),
         ("throughput", ("modle",), (), r"no benchmark has the setting modle: did you mean `model`"),
         ("throughput", ("model",), ("steps",), r"share the cell bert x 5: add a setting"),
     ],

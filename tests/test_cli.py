@@ -10,7 +10,7 @@ from milabench_ddp import __version__
 from milabench_ddp.cli import main, parse
 from milabench_ddp.options.catalogue import COMMANDS
 from milabench_ddp.options.option import arguments
-from milabench_ddp.options.suite import RunOptions, SuiteOptions
+from milabench_ddp.options.suite import ListOptions, RunOptions
 from milabench_ddp.report.comparison import comparison_faces
 from milabench_ddp.report.formats import FORMATS
 from milabench_ddp.report.history import history_faces
@@ -224,7 +224,7 @@ def test_node_counts_are_each_there_once_the_largest_first():
 
 def test_names_are_separated_by_commas_and_add_up():
     _, options = parse(["list", "x", "--select", "a, b", "--select", "c"])
-    assert options == SuiteOptions(config="x", select=("a", "b", "c"))
+    assert options == ListOptions(config="x", select=("a", "b", "c"))
 
 
 @pytest.mark.parametrize("words", [["list", "--device", "cpu"], ["--help"]])

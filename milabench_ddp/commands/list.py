@@ -1,4 +1,4 @@
-"""``milabench list``: print the benchmarks that would run, and why the others would not."""
+"""``milabench list``: print the suites, or the benchmarks of one, and which would not run."""
 
 import sys
 from collections.abc import Iterator
@@ -7,8 +7,9 @@ from typing import TextIO
 from ..config.conditions import MachineFacts
 from ..config.load import SuiteRequest, load
 from ..config.schema import Suite
+from ..config.shipped import shipped_suites
 from ..config.tree import shown
-from ..options.suite import SuiteOptions
+from ..options.suite import ListOptions
 from ..table import Column, Table, text_lines
 from ..visible import in_line
 from . import setup
@@ -16,8 +17,14 @@ from . import setup
 _COLUMNS = tuple(map(Column, ("name", "plan", "preset", "tags", "program")))
 
 
-def main(options: SuiteOptions) -> int:
-    """``milabench list CONFIG``, on this host."""
+def main(options: ListOptions) -> int:
+    """``milabench list CONFIG``, on this host; without CONFIG the shipped ones."""
+    if not options.config:
+        rows = tuple(shipped_suites().items())
+        for line in text_lines(Table((Column("suite"), Column("what it asks")), rows), "  "):
+            print(line)
+        print("\nmilabench list NAME lists the benchmarks of one; milabench run NAME runs it")
+        return 0
     return run(*setup.resolve_request(options), sys.stdout)
 
 

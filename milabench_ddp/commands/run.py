@@ -120,7 +120,9 @@ def _tell(what: str, error: Exception) -> None:
 
 def _create(options: RunOptions) -> Iterator[RunContext]:
     if not options.config:
-        raise SelectionError("no configuration: name one, for example `milabench run ddp`")
+        raise SelectionError(
+            "no configuration: name one, for example `milabench run ddp` (`milabench list`)"
+        )
     if not options.after:
         yield _created(options)
         return

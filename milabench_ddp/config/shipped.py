@@ -24,6 +24,15 @@ def shipped_files(folder: str) -> dict[str, Path]:
     return {str(file.relative_to(top).with_suffix("")): file for file in files}
 
 
+def shipped_suites() -> dict[str, str]:
+    """What each shipped configuration asks, the first line of its file; templates begin with _."""
+    found = {}
+    for name, file in shipped_files("config").items():
+        if "/_" not in f"/{name}":
+            found[name] = file.read_text().partition("\n")[0].removeprefix("# ")
+    return found
+
+
 def find_shipped(folder: str, name: str) -> Path | None:
     """The shipped file of that name, such as ``ddp`` or ``sweeps/small``; None without one."""
     return shipped_files(folder).get(name.removesuffix(".yaml"))
@@ -56,7 +65,7 @@ def find_file(folder: str, kind: str, name: str, option: str = "") -> Path:
         return shipped
     if path.is_dir():
         raise ConfigError(f"{option}{shown(path)}: a folder, not a {kind} file")
-    known = [each for each in shipped_files(folder) if "/_" not in f"/{each}"]
+    known = list(shipped_suites() if folder == "config" else shipped_files(folder))
     hint = did_you_mean(name, [*known, *map(shown, path.parent.glob("*.yaml"))])
     if not hint:
         hint = f"; shipped: {', '.join(known) or 'none'}"

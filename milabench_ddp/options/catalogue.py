@@ -60,7 +60,7 @@ GROUPS = {
             examples=_OF_RUN, exit_codes=_OF_RUNS,
         ),
         "list": Command(
-            "suite.SuiteOptions", "list the benchmarks that would run, and why the others would not"
+            "suite.ListOptions", "list suites, or the benchmarks of one that would run"
         ),
         "dry": Command("suite.LaunchOptions", "print the bash that `run` would execute"),
         "resolve": Command("suite.ResolveOptions", "print the resolved configuration"),

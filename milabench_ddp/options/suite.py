@@ -57,6 +57,16 @@ class SuiteOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ListOptions(SuiteOptions):
+    """The options of ``list``."""
+
+    config: str = option(
+        "", f"{CONFIG}; without it the shipped suites are listed",
+        is_positional=True, metavar="CONFIG", nargs="?",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
 class ResolveOptions(SuiteOptions):
     """The options of ``resolve``."""
 

@@ -18,6 +18,11 @@ def test_the_table_and_the_reasons(here: Path):
     check_golden("config/list.txt", listed(preset="small", exclude=("resnet50-w4",)))
 
 
+def test_the_shipped_suites(capsys: pytest.CaptureFixture[str]):
+    assert main(["list"]) == 0
+    check_golden("commands/list.txt", capsys.readouterr().out)
+
+
 def test_nothing_would_run(here: Path):
     check_golden("config/list_nothing.txt", listed(select=("multinode",)))
 

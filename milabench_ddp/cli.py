@@ -125,7 +125,7 @@ def _sentence(error: Exception) -> str:
 
     if isinstance(error, MilabenchError):
         # It may quote several lines; none of them may look like a message of milabench.
-        first, *others = map(shortened, str(error).split("\n"))
+        first, *others = map(shortened, error.told().split("\n"))
         return "\n".join([first, *[line if line[:1] == " " else f"  {line}" for line in others]])
     if isinstance(error, OSError):  # a name too long, a folder without rights, a full disk
         where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "

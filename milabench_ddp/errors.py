@@ -21,7 +21,11 @@ from contextlib import contextmanager
 
 
 class MilabenchError(Exception):
-    """The base of every error that a user can cause and fix; ``str()`` is the whole message."""
+    """The base of every error that a user can cause and fix; ``str()`` is the message."""
+
+    def told(self) -> str:
+        """The message as a command tells it, maybe with lines of a file."""
+        return str(self)
 
 
 class ConfigError(MilabenchError):

@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from warnings import catch_warnings
 
+from .limited import read_limited
 from .tree import MappingNode, ScalarNode, expanded, is_file, shown, text_of
-from .yaml_reader import read_limited
 
 DEFAULT_SCRIPT = "main.py"
 _MOST = 2**20  # bytes

@@ -15,9 +15,10 @@ from warnings import catch_warnings
 
 from msgspec import Struct
 
-from ..errors import ConfigError, did_you_mean
+from ..errors import did_you_mean
 from ..machine.backends import BACKENDS
 from .limits import CONDITION
+from .mistakes import MistakeError
 from .tree import Origin, Scalar
 
 _COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
@@ -62,9 +63,10 @@ class ConditionResult(Struct, frozen=True):
 def evaluate(condition: str, facts: MachineFacts, origin: Origin) -> ConditionResult:
     """Evaluate a condition; raises ConfigError if it is outside the grammar, or too long."""
     if len(condition) > CONDITION:
-        raise ConfigError(
+        raise MistakeError(
             f"the condition `{condition[:40]}...` in {origin} has {len(condition):,} characters, "
-            f"and may have {CONDITION}: split it"
+            f"and may have {CONDITION}: split it",
+            origin,
         )
     where = f"the condition `{condition}` in {origin}"
     terms: dict[str, Scalar] = {  # as ``ast.unparse`` writes them
@@ -76,26 +78,29 @@ def evaluate(condition: str, facts: MachineFacts, origin: Origin) -> ConditionRe
         "gpu['name']": facts.device_name,
         "len(nodes)": facts.node_count,
     }
-    evaluator = _Evaluator(terms, where)
+    evaluator = _Evaluator(terms, where, origin)
     try:
         with catch_warnings(action="ignore"):  # of Python, about such as `1or 2`
             tree = ast.parse(condition.strip(), mode="eval")
         return ConditionResult(evaluator.truth(tree.body), evaluator.used)
     except (SyntaxError, ValueError):  # ValueError: a null byte, or a number of 5,000 digits
-        raise ConfigError(f"{where}: it is malformed") from None
+        raise MistakeError(f"{where}: it is malformed", origin) from None
     except (RecursionError, MemoryError):  # MemoryError: the parser's word for the same
-        raise ConfigError(f"{where}: it is nested too deeply") from None
+        raise MistakeError(f"{where}: it is nested too deeply", origin) from None
 
 
 class _Evaluator(Struct):
     terms: Mapping[str, Scalar]
     where: str
+    origin: Origin
     used: dict[str, Scalar] = {}
 
     def truth(self, node: ast.expr) -> bool:
         value = self.value(node)
         if not isinstance(value, bool):
-            raise ConfigError(f"{self.where}: `{ast.unparse(node)}` is neither true nor false")
+            raise MistakeError(
+                f"{self.where}: `{ast.unparse(node)}` is neither true nor false", self.origin
+            )
         return value
 
     def value(self, node: ast.expr) -> object:
@@ -113,13 +118,16 @@ class _Evaluator(Struct):
                     pairs = zip(ops, values, values[1:], strict=False)
                     return all(_COMPARE[type(op)](one, other) for op, one, other in pairs)
                 except (KeyError, TypeError):
-                    raise ConfigError(
+                    raise MistakeError(
                         f"{self.where}: `{ast.unparse(node)}` compares values that cannot be "
-                        "compared"
+                        "compared",
+                        self.origin,
                     ) from None
         term = ast.unparse(node)
         if term not in self.terms:
             hint = did_you_mean(term, self.terms) or _EXAMPLES
-            raise ConfigError(f"{self.where}: `{term}` is not a known term{hint}")
+            raise MistakeError(
+                f"{self.where}: `{term}` is not a known term{hint}", self.origin, term
+            )
         self.used[term] = self.terms[term]
         return self.used[term]

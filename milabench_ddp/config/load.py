@@ -7,20 +7,31 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..errors import ConfigError
+from ..errors import ConfigError, MilabenchError
 from .benchfile import absolute_paths, module_of, program_of, why_no_program
 from .conditions import MachineFacts
 from .interpolate import interpolate
 from .matrix import NODES_AXIS, expand, with_node_counts
-from .merge import inherit, read_suite
+from .merge import ALL, inherit, read_suite
+from .mistakes import Apart, MistakeError, collected
 from .override import Override, apply_overrides, check_overrides, parse_override
 from .placeholders import fill_all
 from .presets import PresetResult, apply_preset, choose_preset, with_defaults
+from .programs import check_program
 from .schema import KEYS, PLAN_METHODS, Benchmark, SkippedBenchmark, Suite, check_values
-from .select import Selection, check_names, check_tags, parse_selection, skipped_benchmark
+from .select import (
+    Selection,
+    check_conditions,
+    check_names,
+    check_tags,
+    parse_selection,
+    skipped_benchmark,
+    why_no_name,
+)
 from .shipped import find_config
 from .system import System
 from .tree import Entries, MappingNode, finalize, shown, to_plain
+from .validate import unknown
 from .yaml_reader import Warn
 
 _FIELDS = set(Benchmark.__struct_fields__) & KEYS.keys()
@@ -51,12 +62,15 @@ class Resolved(Struct, frozen=True):
 def listed_node_counts(request: SuiteRequest) -> tuple[int, ...]:
     """The node counts that the selected sweeps of a configuration list, the largest first.
 
-    They need no facts about a machine, since they say how many nodes a run asks for.
-
-    Raises ConfigError and SelectionError, as `resolve` does.
+    They need no facts about a machine, since they say how many nodes a run asks for. There are none
+    in a configuration that `resolve` refuses.
     """
-    overrides, raw = _read(request, lambda _said: None)  # `resolve` reads it again, and warns
-    entries = _without_templates(apply_overrides(overrides, inherit(expand(raw)), early=False))
+    try:  # `resolve` reads it again: it warns, and tells all mistakes
+        overrides, raw = _read(request, lambda _said: None)
+        found = apply_overrides(overrides, inherit(expand(raw)), early=False)
+    except MilabenchError:
+        return ()
+    entries = {name: entry for name, entry in found.items() if not name.startswith("_")}
     selection = parse_selection(request.select, request.exclude, entries, is_final=False)
     counts = set()
     for name, entry in entries.items():
@@ -73,29 +87,53 @@ def listed_node_counts(request: SuiteRequest) -> tuple[int, ...]:
 def resolve(request: SuiteRequest, facts: MachineFacts) -> Resolved:
     """Read, merge, expand, inherit, override, interpolate and check, in this order.
 
-    Raises ConfigError and SelectionError, which name the place and the mistake, and suggest a fix.
+    Raises ConfigError and SelectionError, which name the place and the mistake, and suggest a fix:
+    all mistakes at once.
     """
+    with collected():
+        return _resolve(request, facts, with_programs=False)
+
+
+def _resolve(request: SuiteRequest, facts: MachineFacts, *, with_programs: bool) -> Resolved:
     warnings: dict[str, None] = {}  # a file may be included twice
     overrides, raw = _read(request, lambda said: warnings.setdefault(said))
     inherited = inherit(expand(raw))
-    preset = choose_preset(request.preset, facts, inherited)
+    preset = request.preset
+    with Apart():
+        preset = choose_preset(preset, facts, inherited)
     results = {name: apply_preset(preset, entry) for name, entry in inherited.items()}
     merged = {name: result.entry for name, result in results.items()}
     check_overrides(overrides, raw, merged)
     final = {}
     for name, entry in apply_overrides(overrides, merged, early=False).items():
         final[name] = with_defaults(name, finalize(entry), facts.arch)
-    found = _without_templates(interpolate(final))
-    entries = {name: absolute_paths(entry) for name, entry in found.items()}
+    named = {}
+    entries = {}
+    for name, entry in interpolate(final).items():
+        if name.startswith("_"):
+            continue
+        named[name] = absolute_paths(entry)
+        if "inherits" in entry.entries or why_no_name(name):
+            continue  # its parents are not known, or the values that follow from its name
+        with Apart():
+            check_values(entry)
+            entries[name] = named[name]
+            if entry.text("program"):
+                _check_plan(name, entry)
+        presets = inherited[name].mapping("presets")
+        check_program(named[name], presets, must_exist=with_programs)
+        check_conditions(entry, facts)
+        target = entry.text("relative_to")
+        if target and target not in final:
+            with Apart():
+                raise unknown("benchmark", target, entry.entries["relative_to"].origin, final)
     path = find_config(request.config)
-    if not entries:
+    if not named and all(name.startswith(("_", ALL)) for name in raw):
         raise ConfigError(
             f"{shown(path)}: defines no benchmark (a name that begins with `_` is a template)"
         )
-    check_names(entries)
-    for entry in entries.values():
-        check_values(entry)
-    selection = parse_selection(request.select, request.exclude, entries)
+    check_names(named)
+    selection = parse_selection(request.select, request.exclude, named)
     warnings |= dict.fromkeys(request.system.warnings)
     benchmarks = {}
     for name, entry in fill_all(entries, facts, request.system.options).items():
@@ -114,22 +152,24 @@ def load(request: SuiteRequest, facts: MachineFacts, *, without_programs: bool =
 
     Raises what `resolve` raises.
     """
-    resolved = resolve(request, facts)
-    warnings = list(resolved.warnings)
-    benchmarks = []
-    skipped = []
-    for name, result in resolved.benchmarks.items():
-        left_out = skipped_benchmark(name, result, resolved.selection, facts)
-        missing = "" if left_out else why_no_program(result.entry)
-        if missing and not without_programs:
-            left_out = SkippedBenchmark(name, missing)
-        if left_out:
-            skipped.append(left_out)
-            continue
-        benchmarks.append(_build(name, result))
-        if missing:
-            warnings.append(f"{name} cannot run here: {missing}")
-    check_tags(benchmarks)
+    with collected():
+        resolved = _resolve(request, facts, with_programs=not without_programs)
+        warnings = list(resolved.warnings)
+        benchmarks = []
+        skipped = []
+        for name, result in resolved.benchmarks.items():
+            with Apart():
+                left_out = skipped_benchmark(name, result, resolved.selection, facts)
+                missing = "" if left_out else why_no_program(result.entry)
+                if missing and not without_programs:
+                    left_out = SkippedBenchmark(name, missing)
+                if left_out:
+                    skipped.append(left_out)
+                    continue
+                benchmarks.append(_build(name, result))
+                if missing:
+                    warnings.append(f"{name} cannot run here: {missing}")
+        check_tags(benchmarks)
     return Suite(
         resolved.path,
         resolved.preset,
@@ -138,10 +178,6 @@ def load(request: SuiteRequest, facts: MachineFacts, *, without_programs: bool =
         tuple(warnings),
         resolved.selection.notes,
     )
-
-
-def _without_templates(entries: Entries) -> Entries:
-    return {name: entry for name, entry in entries.items() if not name.startswith("_")}
 
 
 def _read(request: SuiteRequest, warn: Warn) -> tuple[Sequence[Override], Entries]:
@@ -163,17 +199,12 @@ def _build(name: str, result: PresetResult) -> Benchmark:
     entry = result.entry
     program = program_of(entry)
     assert program is not None, "a benchmark without a program is skipped"
-    if "plan" not in entry.entries:
-        plans = " or ".join(f"`plan: {{method: {method}}}`" for method in PLAN_METHODS)
-        raise ConfigError(f"`{name}` in {entry.origin} has no plan: add {plans}")
+    _check_plan(name, entry)
     record = to_plain(entry)
     stated = check_values(entry)
     values: dict[str, Any] = {key: stated[key] for key in _FIELDS & stated.keys()}
     values |= {"program": program, "module": module_of(entry), "voir": None, "voirfile": None}
     if "instrument" in record:
-        if values["module"]:
-            origin = entry.entries["instrument"].origin
-            raise ConfigError(f"`instrument` of `{name}` in {origin}: voir runs no package")
         voirfile = program.with_name("voirfile.py")
         values["voir"] = record.get("voir", {}).get("options") or {}
         values["voirfile"] = voirfile if voirfile.is_file() else None
@@ -184,10 +215,18 @@ def _build(name: str, result: PresetResult) -> Benchmark:
         val_images = data.val_images or max(classes, data.images // 25)
         for key, count in (("images", data.images), ("val_images", val_images)):
             if count < classes:
-                raise ConfigError(
+                raise MistakeError(
                     f"`prepare.fake_imagenet.{key}` of `{name}` in "
                     f"{entry.entries['prepare'].origin}: {count} images cannot fill {classes} "
-                    "classes, which need one each"
+                    "classes, which need one each",
+                    entry.entries["prepare"].origin,
                 )
         values["data"] = replace(data, classes=classes, val_images=val_images)
     return Benchmark(name=name, preset=result.preset, record=record, **values)
+
+
+def _check_plan(name: str, entry: MappingNode) -> None:
+    if "plan" not in entry.entries:
+        plans = " or ".join(f"`plan: {{method: {method}}}`" for method in PLAN_METHODS)
+        said = f"`{name}` in {entry.origin} has no plan: add {plans}"
+        raise MistakeError(said, entry.origin, name)

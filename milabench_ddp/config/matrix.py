@@ -8,6 +8,7 @@ from math import prod
 from ..errors import ConfigError, SelectionError
 from .limits import BENCHMARKS
 from .merge import merge_benchmark
+from .mistakes import Apart, MistakeError
 from .placeholders import Values, fill, fill_scalar
 from .tree import (
     Entries,
@@ -63,22 +64,24 @@ def expand(entries: Entries) -> Entries:
     sources: dict[str, str] = {}  # where each benchmark comes from, for messages
     budget = SizeBudget()
     for name, entry in entries.items():
-        for variant, body, source in _variants(name, entry):
-            budget.take_all(body)
-            if len(expanded) == BENCHMARKS:
-                raise ConfigError(
-                    f"`{name}` in {entry.origin}: a suite has at most {BENCHMARKS:,} benchmarks "
-                    "and templates: make several"
-                )
-            if variant in expanded:
-                # The name to change is the one in the matrix's job.
-                origin = body.origin if "job" in entry.entries else expanded[variant].origin
-                raise ConfigError(
-                    f"two benchmarks are named `{variant}`: {sources[variant]} and {source}; "
-                    f"the name in {origin} must differ for each combination"
-                )
-            expanded[variant] = body
-            sources[variant] = source
+        with Apart():
+            for variant, body, source in _variants(name, entry):
+                budget.take_all(body)
+                if len(expanded) == BENCHMARKS:
+                    raise ConfigError(
+                        f"`{name}` in {entry.origin}: a suite has at most {BENCHMARKS:,} "
+                        "benchmarks and templates: make several"
+                    )
+                if variant in expanded:
+                    # The name to change is the one in the matrix's job.
+                    origin = body.origin if "job" in entry.entries else expanded[variant].origin
+                    raise MistakeError(
+                        f"two benchmarks are named `{variant}`: {sources[variant]} and {source}; "
+                        f"the name in {origin} must differ for each combination",
+                        origin,
+                    )
+                expanded[variant] = body
+                sources[variant] = source
     return expanded
 
 
@@ -88,19 +91,24 @@ def _variants(name: str, entry: MappingNode) -> Iterator[tuple[str, MappingNode,
         matrix = entry.mapping("matrix")
         # In the output of `resolve`, `matrix` records one combination, without lists.
         if any(isinstance(node, ListNode) for node in matrix.entries.values()):
-            raise ConfigError(f"the `matrix` in {matrix.origin} has no `job` to expand")
+            raise MistakeError(
+                f"the `matrix` in {matrix.origin} has no `job` to expand", matrix.origin
+            )
         yield name, entry, f"the benchmark in {entry.origin}"
         return
-    for key in entry.entries.keys() - {"matrix", "job"}:
-        raise ConfigError(
-            f"key `{key}` in {entry.entries[key].origin} stands beside `job`: put it inside `job`"
-        )
+    for key in entry.without("matrix", "job").entries:
+        origin = entry.entries[key].origin
+        with Apart():
+            message = f"key `{key}` in {origin} stands beside `job`: put it inside `job`"
+            raise MistakeError(message, origin, key)
     job = as_mapping("job", entry.entries["job"])
     axes = _axes(name, entry)
     pattern = job.text("name")
     if not pattern:
         places = "".join(f"-{{{axis}}}" for axis in axes)
-        raise ConfigError(f"the `job` in {job.origin} needs a `name`, such as `bench{places}`")
+        raise MistakeError(
+            f"the `job` in {job.origin} needs a `name`, such as `bench{places}`", job.origin
+        )
     body = job.without("name")
     for choice in product(*axes.values()):
         combination = dict(zip(axes, choice, strict=True))
@@ -120,13 +128,17 @@ def _variants(name: str, entry: MappingNode) -> Iterator[tuple[str, MappingNode,
 
 def _axes(name: str, entry: MappingNode) -> Mapping[str, Sequence[TreeNode]]:
     if "matrix" not in entry.entries:
-        raise ConfigError(f"`{name}` in {entry.origin} has a `job` but no `matrix`")
+        raise MistakeError(
+            f"`{name}` in {entry.origin} has a `job` but no `matrix`", entry.entries["job"].origin
+        )
     matrix = finalize(as_mapping("matrix", entry.entries["matrix"]))
     axes = {}
     for axis, node in matrix.entries.items():
         axes[axis] = node.items if isinstance(node, ListNode) else (node,)
         if not axes[axis]:
-            raise ConfigError(f"the axis `{axis}` in {node.origin} has no value")
+            raise MistakeError(
+                f"the axis `{axis}` in {node.origin} has no value", node.origin, axis
+            )
     if prod(map(len, axes.values())) > BENCHMARKS:
         raise ConfigError(
             f"the `matrix` of `{name}` in {matrix.origin} has more than {BENCHMARKS:,} "

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from ..errors import ConfigError, did_you_mean
 from .limits import DEPTH, FILES
-from .schema import check_written
+from .mistakes import Apart, MistakeError, collected
 from .shipped import find_shipped
 from .tree import (
     DeleteNode,
@@ -35,6 +35,7 @@ from .tree import (
     text_of,
 )
 from .validate import as_mapping, wrong
+from .written import check_written
 from .yaml_reader import SizeBudget, Warn, read_yaml
 
 _MULTIRUN = "multirun"  # an entry of milabench that is no benchmark
@@ -112,8 +113,9 @@ def _append(old: TreeNode, new: ListNode) -> ListNode:
         return replace(old, items=old.items + new.items, origin=new.origin)
     if new.appends and not isinstance(old, DeleteNode) and not is_null(old):
         found = "a mapping" if isinstance(old, MappingNode) else "a single value"
-        raise ConfigError(
-            f"`append` in {new.origin} adds to a list, but its key holds {found} ({old.origin})"
+        raise MistakeError(
+            f"`append` in {new.origin} adds to a list, but its key holds {found} ({old.origin})",
+            new.origin,
         )
     return ListNode(new.items, new.origin, replaces=True)
 
@@ -140,21 +142,24 @@ def _read_within(
         raise ConfigError(f"include loop: {' -> '.join(map(shown, chain[chain.index(real) :]))}")
     top = read_yaml(path, warn, budget)
     suite = MappingNode({}, top.origin)
-    for name, origin in _named("include", top, "a path or a list of paths"):
-        budget.files -= 1
-        if budget.files < 0 or len(chain) == DEPTH:
-            raise ConfigError(
-                f"`include` in {origin}: a configuration includes at most {FILES:,} files, "
-                f"nested at most {DEPTH} deep: merge some"
-            )
-        included = _read_within(chain, _included(name, origin), warn, budget)
-        suite = merge_mappings(suite, included, Level.SUITE)
+    with collected():  # a suite without one of its files is not checked
+        for name, origin in _named("include", top, "a path or a list of paths"):
+            budget.files -= 1
+            if budget.files < 0 or len(chain) == DEPTH:
+                raise ConfigError(
+                    f"`include` in {origin}: a configuration includes at most {FILES:,} files, "
+                    f"nested at most {DEPTH} deep: merge some"
+                )
+            with Apart():
+                included = _read_within(chain, _included(name, origin), warn, budget)
+                suite = merge_mappings(suite, included, Level.SUITE)
     own = without_multirun(top, warn)
     entries = {}
     for name, node in own.without("include").entries.items():
         entries[name] = MappingNode({}, node.origin) if is_null(node) else node
         if not is_null(node) and not isinstance(node, DeleteNode):
-            check_written(as_mapping(name, node, "a mapping of the benchmark's keys"))
+            with Apart():
+                check_written(as_mapping(name, node, "a mapping of the benchmark's keys"))
     return merge_mappings(suite, replace(own, entries=entries), Level.SUITE)
 
 
@@ -173,7 +178,9 @@ def _included(name: str, origin: Origin) -> Path:
         return Path(os.path.normpath(path))
     shipped = find_shipped("config", name)
     if shipped is None:
-        raise ConfigError(f"unknown include `{name}` in {origin}: no such file: {shown(path)}")
+        raise MistakeError(
+            f"unknown include `{name}` in {origin}: no such file: {shown(path)}", origin
+        )
     return shipped
 
 
@@ -197,18 +204,23 @@ def inherit(entries: Entries) -> Entries:
     """
     every = entries.get(ALL)
     if every is not None and "inherits" in every.entries:
-        raise ConfigError(f'`"*"` cannot inherit: {every.entries["inherits"].origin}')
+        raise MistakeError(
+            f'`"*"` cannot inherit: {every.entries["inherits"].origin}',
+            every.entries["inherits"].origin,
+        )
     resolved: dict[str, MappingNode] = {}
     inherited = {}
     budget = SizeBudget()
     for name in entries:
         if name == ALL:
             continue
-        entry = _with_parents(name, entries, resolved, ())
-        if every is not None and not name.startswith("_"):
-            entry = merge_benchmark(entry, every)
-        budget.take_all(entry)
-        inherited[name] = entry
+        inherited[name] = entries[name]
+        with Apart():  # without its parents it keeps its key `inherits`
+            entry = _with_parents(name, entries, resolved, ())
+            if every is not None and not name.startswith("_"):
+                entry = merge_benchmark(entry, every)
+            budget.take_all(entry)
+            inherited[name] = entry
     return inherited
 
 
@@ -222,8 +234,13 @@ def _with_parents(
         return resolved[name]
     if name in path:
         loop = path[path.index(name) :]
+        first = loop.index(min(loop, key=list(entries).index))
+        loop = (*loop[first:], *loop[:first])  # the same from wherever it is entered
         steps = [f"`{step}` ({entries[step].entries['inherits'].origin})" for step in loop]
-        raise ConfigError(f"inherit cycle: {' -> '.join(steps)} -> `{name}`")
+        raise MistakeError(
+            f"inherit cycle: {' -> '.join(steps)} -> `{loop[0]}`",
+            entries[loop[0]].entries["inherits"].origin,
+        )
     own = entries[name]
     parents = list(_named("inherits", own, "a name or a list of names"))
     if parents and max(len(path), len(parents)) > DEPTH:
@@ -235,7 +252,9 @@ def _with_parents(
     for parent, origin in parents:
         if parent not in entries or parent == ALL:
             hint = did_you_mean(parent, entries.keys() - {name, ALL})
-            raise ConfigError(f"unknown parent `{parent}` of `{name}` in {origin}{hint}")
+            raise MistakeError(
+                f"unknown parent `{parent}` of `{name}` in {origin}{hint}", origin, parent
+            )
         ancestor = _with_parents(parent, entries, resolved, (*path, name))
         merged = merge_benchmark(merged, ancestor)
     resolved[name] = merge_benchmark(merged, own.without("inherits"))

@@ -9,6 +9,7 @@ from ..errors import ConfigError, SelectionError, did_you_mean, shortened
 from ..hidden import hide
 from .limits import DEPTH
 from .merge import ALL, merge_benchmark
+from .mistakes import Apart, MistakeError
 from .placeholders import only_name
 from .tree import Entries, ListNode, MappingNode, Origin, ScalarNode, TreeNode
 from .yaml_reader import parse_yaml
@@ -75,7 +76,8 @@ def apply_overrides(overrides: Iterable[Override], entries: Entries, *, early: b
         for name in names:
             is_early = name.startswith("_") or keys[0] in _EARLY
             if is_early == early:
-                changed[name] = _with_value(changed[name], keys, override)
+                with Apart():
+                    changed[name] = _with_value(changed[name], keys, override)
     return changed
 
 
@@ -104,7 +106,8 @@ def check_overrides(
         else:
             word = override.address.partition(".")[0]
             hint = f"no benchmark `{word}`{did_you_mean(word, {*after, *before} - {ALL})}"
-        raise SelectionError(f"{override.value.origin}: {hint}")
+        with Apart():
+            raise SelectionError(f"{override.value.origin}: {hint}")
 
 
 def _keys(words: list[str]) -> list[str]:
@@ -122,7 +125,9 @@ def _with_value(entry: MappingNode, keys: list[str], override: Override) -> Mapp
     for key in keys[:-1]:
         inside = inside.get(key) if isinstance(inside, MappingNode) else None
         if isinstance(inside, ListNode):
-            raise ConfigError(f"{origin}: `{key}` is a list ({inside.origin}); replace it whole")
+            raise MistakeError(
+                f"{origin}: `{key}` is a list ({inside.origin}); replace it whole", inside.origin
+            )
     layer = MappingNode({keys[-1]: override.value}, origin)
     for key in reversed(keys[:-1]):
         layer = MappingNode({key: layer}, origin)

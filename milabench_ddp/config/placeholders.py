@@ -9,10 +9,11 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from ..errors import ConfigError, did_you_mean
+from ..errors import did_you_mean
 from ..machine.backends import BACKENDS
 from .benchfile import program_of
 from .conditions import MachineFacts
+from .mistakes import Apart, MistakeError
 from .shipped import shipped_root
 from .sizing import Sizer, SizingOptions
 from .tree import (
@@ -57,9 +58,10 @@ def fill(text: str, values: Values, origin: Origin, *, is_last: bool) -> str:
         if name in values:
             value = values[name]
             if isinstance(value, Struct):
-                raise ConfigError(
+                raise MistakeError(
                     f"`{found[0]}` in {origin} stands for {describe_value(value)}, "
-                    "which must be the whole value and not a part of it"
+                    "which must be the whole value and not a part of it",
+                    origin,
                 )
             return scalar_text(value)
         if not is_last:
@@ -67,11 +69,13 @@ def fill(text: str, values: Values, origin: Origin, *, is_last: bool) -> str:
         if escaped:
             return f"{{{escaped}}}"
         hint = did_you_mean(name, values)
-        raise ConfigError(f"unknown placeholder `{found[0]}` in {origin}{hint}")
+        raise MistakeError(f"unknown placeholder `{found[0]}` in {origin}{hint}", origin, name)
 
     filled = _PLACEHOLDER.sub(replacement, text)
     if len(filled) > max(LONGEST_WORD, len(text)):
-        raise ConfigError(f"the placeholders in {origin} make a text of {len(filled):,} characters")
+        raise MistakeError(
+            f"the placeholders in {origin} make a text of {len(filled):,} characters", origin
+        )
     return filled
 
 
@@ -119,9 +123,10 @@ def fill_all(entries: Entries, facts: MachineFacts, options: SizingOptions) -> E
         }
         resolver = PlaceholderResolver(name, values, options.cpu.auto, sizer)
         stated = [key for key in _FILLED if key in entry.entries]
-        filled[name] = entry.with_entries(
-            {key: resolver.fill(entry.entries[key]) for key in stated}
-        )
+        with Apart():
+            filled[name] = entry.with_entries(
+                {key: resolver.fill(entry.entries[key]) for key in stated}
+            )
     return filled
 
 

@@ -8,8 +8,7 @@ from .conditions import MachineFacts
 from .merge import merge_benchmark
 from .schema import DEFAULTS
 from .tree import DEFAULT, Entries, ListNode, MappingNode, ScalarNode, is_null, text_of
-
-STANDARD = ("small", "full")
+from .written import STANDARD
 
 
 class PresetResult(Struct, frozen=True):

@@ -5,8 +5,7 @@ same name; ``load`` fills it. The others are read by milabench, or kept for the 
 """
 
 import re
-from collections.abc import Collection, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,19 +14,16 @@ from msgspec import Meta, Struct, defstruct, field
 from msgspec.structs import fields
 
 from .limits import SECONDS
-from .tree import DeleteNode, MappingNode, TreeNode, finalize, is_null, text_of, walk
+from .tree import MappingNode, TreeNode
 from .validate import (
     Check,
     Count,
-    IncompleteError,
     Natural,
     NotNegative,
     Single,
     Text,
     Texts,
-    as_mapping,
     check_entries,
-    check_keys,
     checked,
     typed,
 )
@@ -244,36 +240,6 @@ KEYS: Mapping[str, Check] = {
     key.name: _OWN_CHECKS.get(key.name) or typed(key.type) for key in fields(Keys)
 }
 DEFAULTS = {key.name: key.default for key in fields(Keys) if key.default is not None}
-# What a preset may state: presets change the size of the work only.
-_PRESET_KEYS = {
-    *("argv", "because", "enabled", "env", "max_duration", "max_output", "num_machines"),
-    *("prepare", "voir"),
-}
-_JOB_KEYS = {*KEYS, "inherits", "name", "presets"}
-_WRITTEN_KEYS = {*KEYS, "inherits", "job", "presets"}
-
-
-def check_written(layer: MappingNode, known: Collection[str] = _WRITTEN_KEYS) -> None:
-    """Check a benchmark, its job and its presets as a file or an option states them.
-
-    A later layer may replace a wrong value, and then `check_values` does not see it. What needs
-    another layer is not checked: placeholders, and parts that are missing.
-
-    Raises ConfigError for an unknown key, and for a value of the wrong type.
-    """
-    check_keys(known, layer)
-    for name, node in layer.entries.items():
-        if _is_absent(node):
-            continue
-        if name == "job" and isinstance(node, MappingNode):
-            check_written(node, _JOB_KEYS)
-        elif name == "presets":
-            for preset, stated in as_mapping(name, node, "a mapping of presets").entries.items():
-                if not _is_absent(stated):
-                    check_written(as_mapping(f"presets.{preset}", stated), _PRESET_KEYS)
-        elif name in KEYS and not any("{" in (text_of(part) or "") for part in walk(node)):
-            with suppress(IncompleteError):
-                KEYS[name](name, finalize(node))
 
 
 def check_values(entry: MappingNode) -> dict[str, Any]:
@@ -282,7 +248,3 @@ def check_values(entry: MappingNode) -> dict[str, Any]:
     Raises ConfigError for a value of the wrong type.
     """
     return check_entries(KEYS, entry)
-
-
-def _is_absent(node: TreeNode) -> bool:
-    return isinstance(node, DeleteNode) or is_null(node)

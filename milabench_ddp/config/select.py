@@ -10,6 +10,7 @@ from msgspec import Struct
 from ..errors import ConfigError, SelectionError, did_you_mean, shortened
 from .benchfile import program_of
 from .conditions import MachineFacts, evaluate
+from .mistakes import Apart, MistakeError
 from .presets import PresetResult
 from .schema import NAME, Benchmark, SkipKind, SkippedBenchmark
 from .tree import Entries, MappingNode, scalar_text, text_of
@@ -51,7 +52,8 @@ def parse_selection(
         for word in words:
             matched = _matched(word, known)
             if is_final and not matched:
-                raise SelectionError(f"{option} {word}: {_why_none(option, word, known)}")
+                with Apart():
+                    raise SelectionError(f"{option} {word}: {_why_none(option, word, known)}")
             found |= matched
         taken[option] = frozenset(found)
         if words:
@@ -104,8 +106,6 @@ def skipped_benchmark(
     """The benchmark with the first reason to skip it; None if it runs where its program is.
 
     A disabled benchmark runs if ``--select`` gives its exact name.
-
-    Raises ConfigError for a condition outside the grammar.
     """
     entry = result.entry
     reason = selection.reason_against(name)
@@ -125,6 +125,13 @@ def skipped_benchmark(
     if program_of(entry) is not None:
         reason = _unmet_condition(entry, facts)
     return SkippedBenchmark(name, reason) if reason else None
+
+
+def check_conditions(entry: MappingNode, facts: MachineFacts) -> None:
+    """Raise ConfigError for conditions outside the grammar, also where it is disabled."""
+    for node in entry.items("requires_capabilities"):
+        with Apart():
+            evaluate(text_of(node) or "true", facts, node.origin)
 
 
 def _unmet_condition(entry: MappingNode, facts: MachineFacts) -> str:
@@ -158,19 +165,24 @@ def check_names(entries: Entries) -> None:
     """Raise ConfigError for names that cannot be those of files side by side."""
     known: dict[str, str] = {}
     for name, entry in entries.items():
-        if why := _why_no_name(name):
-            raise ConfigError(
-                f"`{shortened(name, 80)}` in {entry.origin} cannot name a benchmark: {why}"
-            )
-        other = known.setdefault(name.casefold(), name)
-        if other != name:
-            raise ConfigError(
-                f"`{name}` in {entry.origin} and `{other}` in {entries[other].origin} differ in "
-                "upper and lower case alone, which some disks do not tell apart: rename one"
-            )
+        with Apart():
+            if why := why_no_name(name):
+                raise MistakeError(
+                    f"`{shortened(name, 80)}` in {entry.origin} cannot name a benchmark: {why}",
+                    entry.origin,
+                    name,
+                )
+            other = known.setdefault(name.casefold(), name)
+            if other != name:
+                raise MistakeError(
+                    f"`{name}` in {entry.origin} and `{other}` in {entries[other].origin} differ "
+                    "in upper and lower case alone, which some disks do not tell apart: rename one",
+                    entry.origin,
+                    name,
+                )
 
 
-def _why_no_name(name: str) -> str:
+def why_no_name(name: str) -> str:
     """Why it cannot be part of a file name, or cannot be selected; empty if it can."""
     if not NAME.fullmatch(name):
         return "a name is letters, digits and any of `_ . + = @ -`, a letter, digit or `_` first"

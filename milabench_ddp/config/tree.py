@@ -43,6 +43,7 @@ class Origin(Struct, frozen=True):
 
     source: str  # the absolute path of a file, or words: --override ..., (default)
     line: int = 0  # counts from 1; 0 where the source is not a file
+    column: int = 0  # of the value, if it begins on this line, else of its key; from 1, 0: unknown
 
     def __str__(self) -> str:
         return f"{shown(self.source)}:{self.line}" if self.line else self.source

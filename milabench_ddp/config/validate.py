@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from msgspec import Meta, Struct, ValidationError, convert
 from msgspec.structs import fields
 
-from ..errors import ConfigError, did_you_mean
+from ..errors import did_you_mean
+from .mistakes import Apart, MistakeError, collected
 from .tree import (
     ListNode,
     MappingNode,
@@ -44,7 +45,7 @@ _NAMES = {
 }
 
 
-class IncompleteError(ConfigError):
+class IncompleteError(MistakeError):
     """A mapping lacks a required key."""
 
 
@@ -97,14 +98,16 @@ def _check_fields(kind: type[Struct], key: str, node: MappingNode) -> None:
     stated = check_entries(checks, node, f"{key}.")
     for name, field in known.items():
         if field.required and name not in stated:
-            raise IncompleteError(f"`{key}` in {node.origin} has no `{name}`")
+            raise IncompleteError(f"`{key}` in {node.origin} has no `{name}`", node.origin)
 
 
-def _explained(said: str, kind: object, key: str, node: TreeNode) -> ConfigError:
+def _explained(said: str, kind: object, key: str, node: TreeNode) -> MistakeError:
     if get_origin(kind) is Literal:
         words = get_args(kind)
         hint = did_you_mean(text_of(node) or "", words)
-        return ConfigError(f"{wrong(key, node, ' or '.join(f'`{word}`' for word in words))}{hint}")
+        return MistakeError(
+            f"{wrong(key, node, ' or '.join(f'`{word}`' for word in words))}{hint}", node.origin
+        )
     for meta in getattr(kind, "__metadata__", ()):
         if meta.description:
             return wrong(key, node, meta.description)
@@ -114,23 +117,26 @@ def _explained(said: str, kind: object, key: str, node: TreeNode) -> ConfigError
     return wrong(key, node, said)
 
 
-def wrong(key: str, node: TreeNode, expected: str) -> ConfigError:
+def wrong(key: str, node: TreeNode, expected: str) -> MistakeError:
     """The error for a value that its key does not accept."""
-    return ConfigError(
-        f"wrong value for `{key}` in {node.origin}: expected {expected}, got {describe_value(node)}"
-    )
+    where = f"wrong value for `{key}` in {node.origin}"
+    got = describe_value(node)
+    return MistakeError(f"{where}: expected {expected}, got {got}", node.origin)
 
 
-def unknown(kind: str, name: str, origin: Origin, known: Iterable[str]) -> ConfigError:
+def unknown(kind: str, name: str, origin: Origin, known: Iterable[str]) -> MistakeError:
     """The error for a name that is not among the known ones."""
-    return ConfigError(f"unknown {kind} `{name}` in {origin}{did_you_mean(name, known)}")
+    return MistakeError(
+        f"unknown {kind} `{name}` in {origin}{did_you_mean(name, known)}", origin, name
+    )
 
 
 def check_keys(known: Iterable[str], mapping: MappingNode) -> None:
     """Raise ConfigError for a key that is not among the known ones."""
     for key, node in mapping.entries.items():
         if key not in known:
-            raise unknown("key", key, node.origin, known)
+            with Apart():
+                raise unknown("key", key, node.origin, known)
 
 
 def check_entries(
@@ -140,11 +146,13 @@ def check_entries(
 
     Raises ConfigError for an unknown key or a wrong value; ``prefix`` begins keys in its message.
     """
-    check_keys(checks, mapping)
     values = {}
-    for name, node in mapping.entries.items():
-        if not is_null(node):
-            values[name] = checks[name](f"{prefix}{name}", node)
+    with collected():
+        check_keys(checks, mapping)
+        for name, node in mapping.entries.items():
+            if name in checks and not is_null(node):
+                with Apart():
+                    values[name] = checks[name](f"{prefix}{name}", node)
     return values
 
 

@@ -4,7 +4,7 @@ import os
 import re
 import sys
 
-from ..errors import ConfigError
+from .mistakes import MistakeError
 from .tree import ListNode, MappingNode, ScalarNode, TreeNode, is_null, scalar_text
 from .validate import Check, Single, as_mapping, checked, wrong
 
@@ -42,7 +42,9 @@ def _options(options: MappingNode) -> tuple[str, ...]:
             case ScalarNode(value=True):
                 (words if key.startswith("-") else front).append(key)
             case ScalarNode(value=False):
-                raise ConfigError(f"`{key}: false` in {node.origin}: use null to drop an option")
+                raise MistakeError(
+                    f"`{key}: false` in {node.origin}: use null to drop an option", node.origin
+                )
             case ListNode():
                 words += [key, ",".join(process_word(key, item) for item in node.items)]
             case _:
@@ -56,18 +58,20 @@ def process_word(key: str, node: TreeNode) -> str:
         raise wrong(key, node, "a single value")
     word = scalar_text(node.value)
     if "\0" in word:
-        raise ConfigError(f"`{key}` in {node.origin} holds a null character")
+        raise MistakeError(f"`{key}` in {node.origin} holds a null character", node.origin)
     try:
         size = len(os.fsencode(word))
     except UnicodeEncodeError:
-        raise ConfigError(
+        raise MistakeError(
             f"`{key}` in {node.origin} holds an incomplete character, or one that is not in the "
-            f"{sys.getfilesystemencoding()} of this locale: choose LC_ALL=C.UTF-8"
+            f"{sys.getfilesystemencoding()} of this locale: choose LC_ALL=C.UTF-8",
+            node.origin,
         ) from None
     if size > LONGEST_WORD:
-        raise ConfigError(
+        raise MistakeError(
             f"`{key}` in {node.origin} has more than {LONGEST_WORD:,} bytes, the most that a "
-            "program takes as an argument or a variable: give it a file"
+            "program takes as an argument or a variable: give it a file",
+            node.origin,
         )
     return word
 
@@ -85,7 +89,9 @@ def named_words(pattern: str, what: str, check: Check = process_word) -> Check:
         values = {}
         for name, value in as_mapping(key, node).entries.items():
             if not re.fullmatch(pattern, name):
-                raise ConfigError(f"`{name}` in {value.origin} cannot name {what}")
+                raise MistakeError(
+                    f"`{name}` in {value.origin} cannot name {what}", value.origin, name
+                )
             if not is_null(value):
                 text = scalar_text(checked(Single, f"{key}.{name}", value))
                 values[name] = check(f"{key}.{name}", ScalarNode(text, value.origin))

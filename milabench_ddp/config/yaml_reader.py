@@ -1,8 +1,6 @@
 """Reads YAML into a tree in which each value has its origin, with bounds on time and memory."""
 
-import errno
 import os
-import stat
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
@@ -13,6 +11,8 @@ from msgspec import Struct, field
 
 from ..errors import ConfigError
 from . import limits
+from .limited import read_limited
+from .mistakes import MistakeError
 from .tree import (
     DeleteNode,
     ListNode,
@@ -29,9 +29,7 @@ from .validate import unknown
 
 Warn = Callable[[str], None]
 """Gets a sentence about what is read as milabench reads it, and may not be what was meant."""
-PATIENCE = 10.0  # seconds in which a pipe must send something
 
-_CHUNK = 2**20  # bytes
 _PREFIX = "tag:yaml.org,2002:"
 # A date in a command line stays as it was written; so do `=` and `<<`.
 _TEXTS = {f"{_PREFIX}{kind}" for kind in ("str", "timestamp", "value", "merge")}
@@ -59,38 +57,6 @@ class SizeBudget(Struct):
     def take_all(self, node: TreeNode) -> None:
         """Count a value, and all that are in it."""
         self.take(sum(1 for _ in islice(walk(node), self.values + 1)), node.origin)
-
-
-def read_limited(path: str | os.PathLike[str], most: int) -> bytes:
-    """The content of a file, or of a pipe such as ``<(command)``.
-
-    Raises:
-        OSError: it is not there, cannot be read, is neither a file nor a pipe, holds more than
-            ``most`` bytes, or is a pipe that is silent for ``PATIENCE`` seconds.
-    """
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    with os.fdopen(fd, "rb", buffering=0) as file:
-        mode = os.fstat(fd).st_mode
-        if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):
-            raise OSError(errno.EINVAL, "neither a file nor a pipe")
-        content = bytearray()
-        while len(content) <= most:
-            if stat.S_ISFIFO(mode):
-                _await(fd)
-            chunk = file.read(_CHUNK)
-            if not chunk:
-                return bytes(content)
-            content += chunk
-    raise OSError(errno.EFBIG, f"it has more than {most // 2**20} MiB")
-
-
-def _await(pipe: int) -> None:
-    import select  # few files are pipes
-
-    poll = select.poll()
-    poll.register(pipe, select.POLLIN)
-    if not poll.poll(PATIENCE * 1000):
-        raise TimeoutError(errno.ETIMEDOUT, f"nothing has come from this pipe for {PATIENCE:g} s")
 
 
 def read_yaml(
@@ -125,7 +91,8 @@ def read_yaml(
     if is_null(node):
         return MappingNode({}, node.origin)
     if not isinstance(node, MappingNode):
-        raise ConfigError(f"{node.origin}: the top of the file must be a mapping `name: ...`")
+        said = f"{node.origin}: the top of the file must be a mapping `name: ...`"
+        raise MistakeError(said, node.origin)
     return node
 
 
@@ -190,22 +157,29 @@ class _Reader(Struct):
     budget: SizeBudget
     open: list[yaml.Node] = []  # the collections that are being read, against alias loops
 
-    def origin(self, line: int) -> Origin:
-        """The origin at a line of the library, which counts from 0."""
-        return Origin(self.source, line + 1 if self.line is None else self.line)
+    def origin(self, line: int, column: int = -1) -> Origin:
+        """The origin at a line and a column of the library, which counts from 0."""
+        if self.line is not None:
+            return Origin(self.source, self.line)
+        return Origin(self.source, line + 1, column + 1)
 
-    def origin_of(self, node: yaml.Node) -> Origin:
-        return self.origin(node.start_mark.line)
+    def origin_of(self, node: yaml.Node, value: yaml.Node | None = None) -> Origin:
+        """Where a node begins, or the value of a key."""
+        mark = node.start_mark
+        if value is not None and value.start_mark.line == mark.line:
+            mark = value.start_mark
+        return self.origin(mark.line, mark.column)
 
-    def broken(self, error: yaml.MarkedYAMLError) -> ConfigError:
+    def broken(self, error: yaml.MarkedYAMLError) -> MistakeError:
         begin = error.context_mark
         mark = error.problem_mark or begin
         line = mark.line if mark else 0
-        message = f"{self.origin(line)}: invalid YAML: {error.problem}"
+        origin = self.origin(line, mark.column if mark else -1)
+        message = f"{origin}: invalid YAML: {error.problem}"
         context = error.context or ""
         if begin and begin.line < line and context.startswith("while"):
             message += f" {context}, which begins on line {begin.line + 1}"
-        return ConfigError(message)
+        return MistakeError(message, origin)
 
     def node(self, node: yaml.Node, origin: Origin) -> TreeNode:
         self.budget.take(1, origin)
@@ -217,9 +191,10 @@ class _Reader(Struct):
         if node.tag != f"{_PREFIX}{kind}":
             raise self.unknown_tag(node)
         if node in self.open:
-            raise ConfigError(f"{self.origin_of(node)}: an alias that contains itself")
+            where = self.origin_of(node)
+            raise MistakeError(f"{where}: an alias that contains itself", where)
         if len(self.open) == limits.DEPTH:  # by aliases
-            raise ConfigError(f"{origin}: {TOO_DEEP}")
+            raise MistakeError(f"{origin}: {TOO_DEEP}", origin)
         self.open.append(node)
         found: TreeNode
         if isinstance(node, yaml.MappingNode):
@@ -230,7 +205,7 @@ class _Reader(Struct):
         self.open.pop()
         return found
 
-    def unknown_tag(self, node: yaml.Node) -> ConfigError:
+    def unknown_tag(self, node: yaml.Node) -> MistakeError:
         tag = node.tag
         if tag.startswith(_PREFIX):
             tag = f"!!{tag.removeprefix(_PREFIX)}"
@@ -239,7 +214,7 @@ class _Reader(Struct):
     def scalar(self, node: yaml.ScalarNode) -> Scalar:
         where, text = self.origin_of(node), str(node.value)
         if "\0" in text:
-            raise ConfigError(f"{where}: a text that holds a null character")
+            raise MistakeError(f"{where}: a text that holds a null character", where)
         if node.tag in _TEXTS:
             return text
         if node.tag not in _VALUES:
@@ -251,10 +226,11 @@ class _Reader(Struct):
                 value = _SAFE.yaml_constructors[node.tag](_SAFE, node)
         except (ValueError, LookupError, OverflowError):
             kind = node.tag.removeprefix(_PREFIX)
-            raise ConfigError(f"{where}: `{text}` is not of type {kind}") from None
+            raise MistakeError(f"{where}: `{text}` is not of type {kind}", where) from None
         if is_long or (isinstance(value, int) and value.bit_length() > limits.BITS):
-            raise ConfigError(
-                f"{where}: `{text}` is too long for a number: put it in quotes if it is a text"
+            raise MistakeError(
+                f"{where}: `{text}` is too long for a number: put it in quotes if it is a text",
+                where,
             )
         return value
 
@@ -263,9 +239,10 @@ class _Reader(Struct):
         merged: dict[str, TreeNode] = {}
         for key, value in node.value:
             # The value gets the line of its key; its own first line may be the next one.
-            where = self.origin_of(key)
+            where = self.origin_of(key, value)
             if not isinstance(key, yaml.ScalarNode):
-                raise ConfigError(f"{where}: a key must be a plain word, not a list or a mapping")
+                said = f"{where}: a key must be a plain word, not a list or a mapping"
+                raise MistakeError(said, self.origin_of(key))
             if key.tag == f"{_PREFIX}merge":
                 merged = {**self.merged(value), **merged}
                 continue
@@ -274,7 +251,7 @@ class _Reader(Struct):
             if name in entries:
                 twice = f"key `{name}` in {where} is stated twice, first in {entries[name].origin}"
                 if self.warn is None:
-                    raise ConfigError(twice)
+                    raise MistakeError(twice, where, name)
                 self.warn(f"{twice}: the last one counts, as in milabench")
             entries[name] = self.node(value, where)
         match merged | entries:
@@ -290,6 +267,6 @@ class _Reader(Struct):
         entries: dict[str, TreeNode] = {}
         for mapping in reversed(found.items if isinstance(found, ListNode) else (found,)):
             if not isinstance(mapping, MappingNode):
-                raise ConfigError(f"{origin}: `<<` takes mappings")
+                raise MistakeError(f"{origin}: `<<` takes mappings", origin)
             entries |= mapping.entries
         return entries

@@ -79,7 +79,7 @@ CASES = {
     NO_PROGRAM: (
         {"s.yaml": "x: {program: q.py, plan: {method: per_gpu}}\n"},
         ["s.yaml"],
-        "s.yaml: nothing to run\n  x: no such file: q.py (program in s.yaml:1)",
+        "milabench: no such file: q.py (program in s.yaml:1): did you mean `p.py`?\n",
     ),
     "a device that is not there": ({"s.yaml": ONE}, ["s.yaml", "--device", "hpu"], "--device hpu"),
     "a system file that is not there": (
@@ -109,9 +109,8 @@ CASES |= {
 }
 
 
-# Only `run` needs the program: the others show what is written.
-VERBS = ("run", "dry", "list", "resolve")
-ASKED = [(c, v) for c in CASES for v in VERBS if c != NO_PROGRAM or v == "run"]
+VERBS = ("run", "list", "dry", "resolve")  # the last two print what may run elsewhere
+ASKED = [(c, v) for c in CASES for v in VERBS if c != NO_PROGRAM or v in ("run", "list")]
 
 
 @pytest.mark.parametrize(("case", "verb"), ASKED)
@@ -193,7 +192,7 @@ def test_a_locale_that_cannot_hold_a_word(tmp_path: Path):
     words = [sys.executable, "-m", "milabench_ddp", "dry", config, "--device", "cpu"]
     done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
     said = "one that is not in the ascii of this locale: choose LC_ALL=C.UTF-8\n"
-    assert (done.returncode, done.stderr.endswith(said)) == (2, True)
+    assert (done.returncode, said in done.stderr) == (2, True)
 
 
 def test_a_folder_without_rights(at, suite, monkeypatch, capsys):

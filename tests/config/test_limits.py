@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.config import limits, yaml_reader
+from milabench_ddp.config import limited, limits
 from milabench_ddp.config.load import SuiteRequest, load
 from milabench_ddp.errors import ConfigError
 from tests.support.configuration import facts
@@ -138,7 +138,7 @@ def test_a_condition_that_is_too_large(here: Path, condition: str) -> None:
     ],
 )
 def test_what_is_no_file(here: Path, monkeypatch, path: str, message: str) -> None:
-    monkeypatch.setattr(yaml_reader, "PATIENCE", 0.01)
+    monkeypatch.setattr(limited, "PATIENCE", 0.01)
     monkeypatch.setattr(limits, "FILE_BYTES", 100)
     os.mkfifo("pipe")
     Path("large").write_text("#" * 101)
@@ -161,12 +161,14 @@ def test_a_configuration_through_a_pipe(here: Path) -> None:
     ["run.json", "Plan.JSON", "nodes", "jobs", "traces", "x.D0.data", "x.D0.stdout", "report.html"],
 )
 def test_a_name_that_a_file_of_the_run_has(here: Path, name: str) -> None:
+    Path("p.py").write_text("")
     Path("s.yaml").write_text(f"{ONE}{name}: {{{BODY}}}")
     with pytest.raises(ConfigError, match=f"^`{name}` in s.yaml:2 cannot name a benchmark: a file"):
         load(SuiteRequest("s.yaml"), facts())
 
 
 def test_names_that_differ_in_case_alone(here: Path) -> None:
+    Path("p.py").write_text("")
     Path("s.yaml").write_text(f"{ONE}X: {{{BODY}}}")
     with pytest.raises(ConfigError, match=r"^`X` in s.yaml:2 and `x` in s.yaml:1 differ in upper"):
         load(SuiteRequest("s.yaml"), facts())

@@ -105,19 +105,27 @@ def test_a_suite_may_select_nothing_that_can_run() -> None:
     assert len(found.skipped) == 4
 
 
-def test_a_program_that_is_missing_matters_only_where_it_would_run() -> None:
+def test_a_folder_that_is_missing_matters_only_where_it_would_run() -> None:
     """Then it is not run, with the reason; the rest of the file is."""
-    text = "a: {program: main.py, plan: {method: per_gpu}}\nb: {program: no.py}"
+    text = "a: {program: main.py, plan: {method: per_gpu}}\n"
+    text += "b: {definition: bench/b, plan: {method: per_gpu}}"
     found = suite(text)
     assert [b.name for b in found.benchmarks] == ["a"]
-    reason = "no such file: no.py (program in x.yaml:2)"
+    reason = "no such file: bench/b/main.py (definition in x.yaml:2)"
     assert found.skipped == (SkippedBenchmark("b", reason, SkipKind.UNABLE),)
-    text += "\nc: {definition: bench/c, plan: {method: per_gpu}}"
-    write("x.yaml", text)
-    planned = load(SuiteRequest("x.yaml", exclude=("b",)), facts(), without_programs=True)
-    assert [b.name for b in planned.benchmarks] == ["a", "c"]
-    reason = "no such file: bench/c/main.py (definition in x.yaml:3)"
-    assert planned.warnings == (f"c cannot run here: {reason}",)
+    planned = load(SuiteRequest("x.yaml"), facts(), without_programs=True)
+    assert [b.name for b in planned.benchmarks] == ["a", "b"]
+    assert planned.warnings == (f"b cannot run here: {reason}",)
+
+
+def test_a_program_that_is_missing_is_a_mistake_only_where_it_would_run() -> None:
+    text = "a: {program: mian.py, enabled: false, plan: {method: per_gpu}}"
+    with pytest.raises(ConfigError) as error:
+        suite(text)
+    reason = "no such file: mian.py (program in x.yaml:1)"
+    assert str(error.value) == f"{reason}: did you mean `main.py`?"
+    planned = load(SuiteRequest("x.yaml", select=("a",)), facts(), without_programs=True)
+    assert planned.warnings == (f"a cannot run here: {reason}",)
 
 
 def test_what_milabench_takes_is_told() -> None:
@@ -179,7 +187,8 @@ BAD: list[tuple[str, dict[str, Any], type[MilabenchError], str]] = [
     ("a: {program: main.py}", {}, ConfigError,
      "`a` in x.yaml:1 has no plan: "
      "add `plan: {method: per_gpu}` or `plan: {method: njobs}`"),
-    ("a: {program: main.py, requires_capabilities: ['nods > 1']}", {}, ConfigError,
+    ("a: {program: main.py, plan: {method: per_gpu}, requires_capabilities: ['nods > 1']}",
+     {}, ConfigError,
      "the condition `nods > 1` in x.yaml:1: `nods` is not a known term; "
      "examples of conditions: `len(nodes) >= 2`, `gpu['count'] > 1`"),
 ]  # fmt: skip

@@ -54,10 +54,10 @@ def test_njobs_is_one_job(here: Path, n: str) -> None:
 def test_voir_is_used_only_where_the_benchmark_asks(here: Path) -> None:
     plain = "program: prog/main.py, plan: {method: per_gpu}"
     assert only(f"b: {{{plain}, voir: {{options: {{stop: 60}}}}}}").voir is None
+    (here / "prog" / "voirfile.py").write_text("")
     assert only(f"b: {{{plain}, instrument: voir}}").voir == {}
     found = only(f"b: {{{plain}, instrument: voir, voir: {{options: {{stop: 60}}}}}}")
     assert found.voir == {"stop": 60}
-    assert found.voirfile is None
 
 
 def test_the_voirfile_beside_the_program(here: Path) -> None:
@@ -98,7 +98,7 @@ def test_every_class_has_an_image(here: Path, asked: str) -> None:
     [
         (
             "b:\n  definition: pack\n  instrument: voir\n  plan: {method: per_gpu}",
-            "`instrument` of `b` in x.yaml:3: voir runs no package",
+            "`instrument` in x.yaml:3: voir runs no package",
         ),
         (
             "b:\n  program: main.py",

@@ -116,7 +116,8 @@ NAMES = [
 
 def test_every_placeholder(here: Path) -> None:
     argv = {f"--{name}": f"{{{name}}}" for name in NAMES}
-    text = f"b: {{group: g, install_group: i, program: prog/main.py, argv: {argv}}}"
+    stated = "group: g, install_group: i, program: prog/main.py, plan: {method: per_gpu}"
+    text = f"b: {{{stated}, argv: {argv}}}"
     found = resolved(text, on=facts(arch="rocm", cpu_count=6, gpu_count=4))["b"]["argv"]
     assert {key[2:]: value for key, value in found.items()} == {
         "arch": "rocm",
@@ -139,6 +140,7 @@ def test_every_placeholder(here: Path) -> None:
 
 
 def test_argv_env_and_voir_are_filled(here: Path) -> None:
+    (here / "voirfile.py").write_text("")
     found = only("""
         b:
           program: main.py

@@ -14,9 +14,9 @@ from milabench_ddp.config.schema import (
     FakeImageNet,
     PlanSpec,
     check_values,
-    check_written,
 )
 from milabench_ddp.config.tree import DEFAULT, from_plain
+from milabench_ddp.config.written import check_written
 from milabench_ddp.errors import ConfigError
 from tests.support.configuration import table
 

@@ -155,7 +155,7 @@ def check(case: Case, folder: Path) -> None:
     (folder / "loop").symlink_to("loop")
     options = [word.replace("fifo", str(folder / "fifo")) for word in case.options]
     words = ["dry", str(folder / "suite.yaml"), "--base", str(folder), *ON, *options, *case.runner]
-    with patch("milabench_ddp.config.yaml_reader.PATIENCE", 0.05):  # the pipe stays silent
+    with patch("milabench_ddp.config.limited.PATIENCE", 0.05):  # the pipe stays silent
         said = milabench(*words)
     check_refusal(said, (0, 2))
     if said.code == 0:

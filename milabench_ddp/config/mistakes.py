@@ -1,0 +1,125 @@
+"""Mistakes in a configuration: each shows its place in the file, and all are told at once."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from textwrap import indent
+from types import TracebackType
+
+from ..errors import ConfigError, MilabenchError, SelectionError
+from ..secrets import is_secret
+from ..visible import in_line
+from .tree import Origin
+
+MOST = 30  # mistakes that are shown
+_WIDTH = 100  # characters of a line that are shown
+_WORD = re.compile(r"""[\w-]+""")
+_VALUE = re.compile(r"""(?:"[^"]*"?|'[^']*'?|\[[^\]]*\]?|\{[^}]*\}?|[^\s,}\]]+)""")
+
+
+class MistakeError(ConfigError):
+    """A mistake that stands somewhere in a file.
+
+    Args:
+        message: says what, where and what to do.
+        origin: where it stands.
+        word: the word of that line that is wrong; without one, it is the value.
+    """
+
+    def __init__(self, message: str, origin: Origin, word: str = "") -> None:
+        super().__init__(message)
+        self.origin, self.word = origin, word
+
+    def told(self) -> str:
+        return "\n".join([str(self), *_excerpt(self.origin, self.word)])
+
+
+class MistakesError(ConfigError):
+    """Several at once."""
+
+    def __init__(self, errors: Sequence[MilabenchError]) -> None:
+        super().__init__("\n".join(map(str, errors)))
+        self.errors = tuple(errors)
+
+    def told(self) -> str:
+        shown = [indent(each.told(), "  ") for each in self.errors[:MOST]]
+        left = len(self.errors) - MOST
+        if left > 0:
+            shown.append(f"  and {left} more")
+        return "\n".join([f"{len(self.errors)} mistakes:", *shown])
+
+
+_FOUND: ContextVar[list[MilabenchError] | None] = ContextVar("found", default=None)
+
+
+@contextmanager
+def collected() -> Iterator[None]:
+    """Raise at the end every mistake that an `Apart` within has kept, and the one that ends it."""
+    found: list[MilabenchError] = []
+    token = _FOUND.set(found)
+    try:
+        yield
+    except (ConfigError, SelectionError) as error:
+        found += _parts(error)
+    finally:
+        _FOUND.reset(token)
+    if found:
+        raise together(found)
+
+
+class Apart:
+    """A block that a mistake ends alone, within `collected`; elsewhere the mistake is raised."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> bool:
+        found = _FOUND.get()
+        if found is None or not isinstance(error, MistakeError | MistakesError | SelectionError):
+            return False
+        found += _parts(error)
+        return True
+
+
+def together(errors: Sequence[MilabenchError]) -> MilabenchError:
+    """The mistakes as one error, each once, in the order of their lines; a single one itself."""
+    once = list({str(error): error for error in errors}.values())
+    files = [error.origin.source for error in once if isinstance(error, MistakeError)]
+
+    def place(error: MilabenchError) -> tuple[int, int]:
+        if not isinstance(error, MistakeError):
+            return -1, 0
+        return files.index(error.origin.source), error.origin.line
+
+    return MistakesError(sorted(once, key=place)) if len(once) > 1 else once[0]
+
+
+def _parts(error: MilabenchError) -> Sequence[MilabenchError]:
+    return error.errors if isinstance(error, MistakesError) else (error,)
+
+
+def _excerpt(origin: Origin, word: str) -> list[str]:
+    """The line, and a caret below what is wrong; none of what is no line of a file now."""
+    try:
+        if not origin.column or not Path(origin.source).is_file():  # not a pipe, which is read
+            return []
+        text = Path(origin.source).read_text("utf-8-sig").split("\n")[origin.line - 1]
+    except (OSError, ValueError, IndexError):
+        return []
+    if any(map(is_secret, _WORD.findall(text))):
+        return []
+    found = re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text) if word else None
+    found = found or _VALUE.match(text, origin.column - 1)
+    start, end = found.span() if found else (origin.column - 1, origin.column)
+    first = max(0, start - _WIDTH // 2) if end > _WIDTH else 0
+    shown, before, wrong = (
+        in_line(part.replace("\t", " "))
+        for part in (text[first : first + _WIDTH], text[first:start], text[start:end])
+    )
+    margin = f"{origin.line:>6} | "
+    carets = "^" * max(1, min(len(wrong), len(shown) - len(before)))
+    return [f"{margin}{shown.rstrip()}", f"{'|':>8} {' ' * len(before)}{carets}"]

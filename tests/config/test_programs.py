@@ -1,0 +1,88 @@
+"""What is said of programs that cannot be run as a benchmark says."""
+
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.errors import ConfigError
+from tests.support.configuration import only, suite, write
+
+TRAIN = "def batches(count):\n    for step in range(count):\n        batch = [step]\n"
+
+
+def said(text: str) -> str:
+    with pytest.raises(ConfigError) as error:
+        suite(f"b:\n  plan: {{method: per_gpu}}\n{text}")
+    return str(error.value)
+
+
+def test_a_program_that_is_not_executable(here: Path) -> None:
+    write("run.sh", "#!/bin/sh\n")
+    assert said("  program: run.sh").startswith("`program` in x.yaml:3: run.sh is not executable")
+    Path("run.sh").chmod(0o755)
+    assert only("b: {program: run.sh, plan: {method: per_gpu}}").program == here / "run.sh"
+
+
+def test_voir_without_its_file(here: Path) -> None:
+    text = "  program: main.py\n  instrument: voir"
+    assert "in x.yaml:4 needs voirfile.py, which is not there" in said(text)
+    stated = "program: main.py, plan: {method: per_gpu}, instrument: voir"
+    assert only(f"b: {{{stated}, env: {{VOIRFILE: v}}}}").voir == {}
+
+
+@pytest.mark.parametrize(
+    ("probe", "message"),
+    [
+        ("//batches > batch", ""),
+        ("//batches", ""),
+        ("//helper > x", ""),  # imported: its variables are not known
+        ("//batchs > batch", "main.py has no function `batchs`: did you mean `batches`?"),
+        ("//batches > bacth", "sets no variable `bacth` in `batches`: did you mean `batch`?"),
+    ],
+)
+def test_a_probe(here: Path, probe: str, message: str) -> None:
+    write("main.py", f"from other import helper\n{TRAIN}")
+    write("voirfile.py", f"def instrument_main(ov):\n    ov.probe({probe!r})\n")
+    text = "  program: main.py\n  instrument: voir"
+    if message:
+        assert said(text).startswith(f"probe `{probe}` in voirfile.py:2: main.py ")
+        assert said(text).endswith(message.removeprefix("main.py "))
+    else:
+        suite(f"b:\n  plan: {{method: per_gpu}}\n{text}")
+
+
+@pytest.mark.parametrize(
+    ("argv", "wrong"),
+    [
+        ("{--batch-size: 1}", ""),
+        ("{--batch: 1}", ""),  # argparse takes a beginning
+        ("{--batch-sise: 1}", "--batch-sise"),
+        ("{--batch-sise: null}", "--batch-sise"),
+        ("[--batch-size=3, '-1', a]", ""),
+        ("['--bacth=3']", "--bacth"),
+        ("{--: ['--bacth']}", "--bacth"),
+        ("['--', '--bacth']", ""),
+        ("['{arch}']", ""),
+    ],
+)
+def test_an_option(here: Path, argv: str, wrong: str) -> None:
+    write(
+        "main.py",
+        """
+        import argparse
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--batch-size", type=int)
+    """,
+    )
+    text = f"  program: main.py\n  argv: {argv}"
+    if wrong:
+        hint = "main.py has no such option: did you mean `--batch-size`?"
+        assert said(text) == f"option `{wrong}` in x.yaml:4: {hint}"
+    else:
+        suite(f"b:\n  plan: {{method: per_gpu}}\n{text}")
+
+
+def test_an_option_of_a_preset_that_is_not_chosen(here: Path) -> None:
+    text = "  inherits: _f\n  presets: {other: {argv: {--wramup: 3}}}\n_f: {program: main.py}"
+    write("main.py", "import argparse\np = argparse.ArgumentParser()\np.add_argument('--warmup')\n")
+    assert said(text).startswith("option `--wramup` in x.yaml:4: ")

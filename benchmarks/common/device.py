@@ -82,6 +82,8 @@ def usable(kind: str) -> int:
 
     Raises ``UnsupportedError`` with torch's own reason, and what to do, if torch cannot use any.
     """
+    if kind == "cpu":
+        return 1
     module = torch.get_device_module(kind)
     with explained(kind):
         module.init()

@@ -17,12 +17,12 @@ from ..config.shipped import shipped_root
 from ..errors import MachineError, shown_names
 from ..files import read_bytes
 from ..machine.backends import BACKENDS
-from ..machine.devices import Node
+from ..machine.devices import Device, Node
 from ..machine.preflight import run_check
 from ..plan.methods import DEVICE, PlanContext
 from .run_context import RunPlan
 
-_CHECKED = ("cuda", "xpu")  # as torch names them: those for which it needs no other package
+CHECKED = ("cuda", "xpu")  # as torch names them: those for which it needs no other package
 _DECISIVE = ("CUDA_", "HIP_", "LD_", "NVIDIA_", "PYTHON", "ROCR_", "ZE_", DEVICE)
 _OF_TORCH = re.compile(
     r"^\s*(?:import|from)\s+"
@@ -49,23 +49,16 @@ def check_gpus(
         MachineError: torch cannot use the GPUs.
     """
     backend = BACKENDS[plan.arch]
-    if backend.torch_device not in _CHECKED:
+    if backend.torch_device not in CHECKED:
         return ()
     warnings = dict.fromkeys(backend.others(node.devices))  # each once
-    script = shipped_root() / "benchmarks" / "common" / "preflight.py"
-    parts = [node]  # of GPUs that a process can see together
-    if any(device.id.startswith("MIG-") for device in node.devices):
-        parts = [replace(node, devices=(device,)) for device in node.devices]
     benchmarks = list(benchmarks)
-    for part in parts:
-        gpus = backend.accelerators(part.devices)["gpus"]
-        uuids = [gpus[str(device.index)].get("uuid") or "" for device in part.devices]
-        shown = [uuid if uuid.startswith("GPU-") else None for uuid in uuids]
+    for part in visible_together(node):
         for (python, env), using in _interpreters(plan, benchmarks, part).items():
             compiled = [benchmark.name for benchmark in using if _is_compiled(benchmark)]
-            given = json.dumps({"uuids": shown, "compiled": compiled})
+            command = check_command(plan.arch, part.devices, python, compiled)
             try:
-                found = check([python, "-u", str(script), given], {**environ, **dict(env)})
+                found = check(command, {**environ, **dict(env)})
             except MachineError as error:
                 names = shown_names([benchmark.name for benchmark in using], _SHOWN)
                 raise MachineError(
@@ -74,6 +67,24 @@ def check_gpus(
                 ) from error
             warnings |= dict.fromkeys(found)
     return tuple(warnings)
+
+
+def visible_together(node: Node) -> list[Node]:
+    """The node in parts whose devices a process can see together."""
+    if any(device.id.startswith("MIG-") for device in node.devices):
+        return [replace(node, devices=(device,)) for device in node.devices]
+    return [node]
+
+
+def check_command(
+    arch: str, devices: Sequence[Device], python: str, compiled: Sequence[str]
+) -> list[str]:
+    """The command of an interpreter that checks these devices, and compiles for ``compiled``."""
+    gpus = BACKENDS[arch].accelerators(devices)["gpus"]
+    uuids = [gpus.get(str(device.index), {}).get("uuid") or "" for device in devices]
+    shown = [uuid if uuid.startswith("GPU-") else None for uuid in uuids]
+    script = shipped_root() / "benchmarks" / "common" / "preflight.py"
+    return [python, "-u", str(script), json.dumps({"uuids": shown, "compiled": compiled})]
 
 
 def _interpreters(

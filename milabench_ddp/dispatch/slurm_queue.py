@@ -35,11 +35,11 @@ _ID = re.compile(r"\d+(?:_\d+)?")
 _SECONDS = 30  # to wait for an answer of a busy controller
 
 
-def output_of(*words: str, cwd: str | None = None) -> str | None:
+def output_of(*words: str, cwd: str | None = None, seconds: float = _SECONDS) -> str | None:
     """The output of a command; None if it fails or does not answer."""
     try:
         done = subprocess.run(
-            words, capture_output=True, text=True, timeout=_SECONDS, check=False, cwd=cwd
+            words, capture_output=True, text=True, timeout=seconds, check=False, cwd=cwd
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

@@ -29,7 +29,6 @@ def node_facts(provenance: Mapping[str, Any], visible: int) -> dict[str, str]:
     """
     host, accelerators = provenance["host"], provenance["accelerators"]
     gpus = accelerators["gpus"].values()
-    [f"{gpu['memory']['total']:.0f} MiB" for gpu in gpus]
     milabench = provenance["milabench"]
     version = str(milabench["version"])
     if commit := milabench.get("commit"):
@@ -74,7 +73,8 @@ def run_check(
         limit: seconds after which it hangs.
 
     Raises:
-        MachineError: the GPUs cannot be used; the reason is a clause, without the interpreter.
+        MachineError: the GPUs cannot be used; the reason is a clause, without the interpreter. Its
+            cause is a ``TimeoutExpired`` if the check has not ended.
     """
     try:
         popen = subprocess.Popen(
@@ -95,7 +95,7 @@ def run_check(
             f"it has not ended after {limit:g} s, and hangs while it {stage}: look for Xid in "
             f"dmesg and for processes in state D, and restart the machine; if torch is on a slow "
             f"disk, try again"
-        ) from None
+        ) from late
     finally:
         if popen.poll() is None:
             os.killpg(popen.pid, signal.SIGKILL)

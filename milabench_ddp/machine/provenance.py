@@ -166,7 +166,7 @@ def versions(path: Sequence[str]) -> dict[str, str]:
     """The version of each package of interest that is installed on the import path ``path``."""
     found = {}
     for name in PACKAGES:
-        version = _version(name, path)
+        version = version_of(name, path)
         if version is not None:
             found[name] = version
     return found
@@ -191,7 +191,7 @@ def torch_build(path: Sequence[str]) -> dict[str, object]:
     if isinstance(cuda, str):
         major = cuda.split(".")[0]
         for name in ("nccl", "cudnn"):
-            version = _version(f"nvidia-{name}-cu{major}", path)
+            version = version_of(f"nvidia-{name}-cu{major}", path)
             if version is not None:
                 build[name] = version
     return build
@@ -210,7 +210,7 @@ def _constants(torch: Distribution) -> dict[str, object]:
     return constants
 
 
-def _version(name: str, path: Sequence[str]) -> str | None:
+def version_of(name: str, path: Sequence[str]) -> str | None:
     distribution = _distribution(name, path)
     if distribution is None:
         return None

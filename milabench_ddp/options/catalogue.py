@@ -18,6 +18,12 @@ exit codes:
   2    wrong usage, no run there, or runs that cannot be pooled
   130  this command was interrupted
 """
+_OF_CHECKS = """\
+exit codes:
+  0    nothing is in the way of a run; there may be warnings
+  1    there is an error
+  2    wrong usage or configuration
+"""
 _OF_RUN = """\
 examples:
   milabench run ddp --select resnet50,@gpt    some benchmarks of a shipped suite
@@ -96,6 +102,10 @@ GROUPS = {
         ),
     },
     "set up": {
+        "doctor": Command(
+            "doctor.DoctorOptions", "check what a run on this machine needs, and say what to do",
+            exit_codes=_OF_CHECKS,
+        ),
         "install": Command(
             "suite.InstallOptions", "make the virtual environments that benchmarks need",
             main="prepare.install",

@@ -60,13 +60,7 @@ class PlanContext(Struct, frozen=True):
             if cores:
                 beside = [each for each in self.node.devices if cores & set(self.cores(each))]
                 threads = min(threads, len(cores) // len(beside))
-        backend = BACKENDS[self.arch]
-        env = {
-            DEVICE: backend.torch_device,
-            backend.visibility_variable: backend.visibility_value(devices),
-            "OMP_NUM_THREADS": str(max(threads, 1)),
-            **backend.environment(devices),
-        }
+        env = device_variables(self.arch, devices, max(threads, 1))
         if self.benchmark.voirfile is not None:
             env["VOIRFILE"] = str(self.benchmark.voirfile)
         env |= self.benchmark.environ
@@ -77,6 +71,17 @@ class PlanContext(Struct, frozen=True):
     def cores(self, device: Device) -> tuple[int, ...]:
         """The cores that the processes of a device are bound to; empty for none."""
         return device.cpus if self.arch == "cpu" or self.site.numa_binding else ()
+
+
+def device_variables(arch: str, devices: Sequence[Device], threads: int) -> dict[str, str]:
+    """The variables by which a process sees these devices alone, and knows what to measure."""
+    backend = BACKENDS[arch]
+    return {
+        DEVICE: backend.torch_device,
+        backend.visibility_variable: backend.visibility_value(devices),
+        "OMP_NUM_THREADS": str(threads),
+        **backend.environment(devices),
+    }
 
 
 # Processes with the same words, or variables, share one object: a plan may have a million of them.

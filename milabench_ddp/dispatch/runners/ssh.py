@@ -65,12 +65,14 @@ def ssh_commands(
     for rank, host in enumerate(ordered):
         options = AgentOptions(run.path, rank, host.ip, host.name)
         script = agent_script(options, setup, environment)
-        shell = ("sh", "-c") if _is_this_host(host) else _ssh(host, key)
-        commands[host.name] = AgentCommand(shell, script)
+        commands[host.name] = AgentCommand(shell_on(host, key), script)
     return commands
 
 
-def _ssh(host: SystemNode, key: Path | None) -> tuple[str, ...]:
+def shell_on(host: SystemNode, key: Path | None) -> tuple[str, ...]:
+    """The command that runs its next word as a script on a host."""
+    if _is_this_host(host):
+        return ("sh", "-c")
     # No password prompt, since it would be invisible; keep-alives notice a host that is lost.
     words = ["ssh", "-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=5"]
     words += ["-o", "ServerAliveCountMax=3", "-o", "ConnectTimeout=15", "-p", str(host.sshport)]

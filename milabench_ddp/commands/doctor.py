@@ -1,0 +1,90 @@
+"""``milabench doctor``: check what a run on this machine needs, and say what to do."""
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from functools import partial
+
+from .. import __version__
+from ..codec import encode_indented
+from ..doctor import device_checks, host_checks, place_checks
+from ..doctor.diagnosis import Check, Diagnosis, State, error, examine
+from ..errors import MilabenchError
+from ..in_time import in_time
+from ..options.doctor import DoctorOptions
+from ..options.suite import LaunchOptions
+from ..wrapped import wrapped
+from . import setup
+from .final_report import shown_width
+
+LIMIT = 9.0  # seconds for all checks
+_DRIVER = 4.0  # seconds of them in which the driver tells its devices
+_MARGIN = 0.5  # seconds that the commands of a check end before it
+
+
+def main(options: DoctorOptions) -> int:
+    """Print what was found, the worst first; returns 1 if something is an error, else 0."""
+    given = asdict(options)
+    is_json = given.pop("json")
+    order = list(State)
+    found = sorted(diagnoses(LaunchOptions(**given)), key=lambda each: order.index(each.state))
+    if is_json:
+        facts = {"milabench": __version__, "python": sys.executable, "checks": found}
+        sys.stdout.write(encode_indented(facts).decode())
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in _lines(found, shown_width(sys.stdout)))
+    return int(found[0].state == State.ERROR)
+
+
+def _lines(found: Sequence[Diagnosis], width: int) -> Iterator[str]:
+    counts = Counter(each.state for each in found)
+    many = {State.ERROR: "s", State.WARNING: "s", State.OK: ""}
+    each_state = [f"{n} {state}{many[state] * (n > 1)}" for state in State if (n := counts[state])]
+    yield f"Verdict  {'FAIL' if State.ERROR in counts else 'PASS'}: {', '.join(each_state)}"
+    yield from wrapped(f"milabench {__version__}, {sys.executable}", width, "Machine  ")
+    yield ""
+    indent = max(len(each.check) for each in found) + 10
+    for each in found:
+        yield from wrapped(each.found, width, f"{each.state:8} {each.check}".ljust(indent) + " ")
+        if each.advice:
+            yield from wrapped(each.advice, width, f"{'':{indent}} -> ")
+
+
+def diagnoses(options: LaunchOptions) -> list[Diagnosis]:
+    """What all checks find.
+
+    Raises:
+        ConfigError: the runner profile or the system file is wrong.
+    """
+    deadline = time.monotonic() + LIMIT
+    system, base = setup.read_system_of(options), setup.base_folder(options)
+    runner = setup.resolve_runner(options, system)
+    request = setup.node_request(options, system, runner)
+    kind = "local" if runner is None else runner.kind
+    try:
+        cluster, wrong = in_time(request.detect, _DRIVER), error("")
+    except (MilabenchError, TimeoutError) as raised:
+        said = str(raised) or f"the driver does not tell them in {_DRIVER:g} s: see dmesg for Xid"
+        cluster, wrong = None, error(said)
+    left = deadline - time.monotonic()
+    checks: dict[str, Check] = {"devices": lambda: [wrong]}
+    if cluster is not None:
+        checks = {
+            "devices": partial(device_checks.devices, cluster, setup.describe(cluster)),
+            "torch": partial(device_checks.torch, cluster, left - _MARGIN),
+            "load": partial(host_checks.load, cluster),
+            "variables": partial(host_checks.variables, cluster, request.nodes),
+        }
+    checks |= {
+        "packages": device_checks.packages,
+        "base": partial(place_checks.folder, base, kind != "local"),
+        "limits": host_checks.limits,
+        "py-spy": host_checks.py_spy,
+        "slurm": partial(place_checks.slurm, kind == "slurm", left - _MARGIN),
+    }
+    if request.hosts and runner is not None:
+        hosts = (request.hosts, system.sshkey, base, runner, left - _MARGIN)
+        checks["ssh"] = partial(place_checks.hosts, *hosts)
+    return examine(checks, left)

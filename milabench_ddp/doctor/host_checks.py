@@ -1,0 +1,91 @@
+"""Checks what else is on this host: other processes, limits, py-spy, variables."""
+
+import os
+import resource
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from ..errors import shown_names
+from ..hazards import hazards_in
+from ..launch.stacks import PATIENCE, Look
+from ..machine.backends import BACKENDS
+from ..machine.devices import Cluster
+from ..machine.host import other_process
+from .diagnosis import Diagnosis, ok, warning
+
+_WHILE = 1.0  # seconds in which processes are watched
+_BUSY = 0.5  # of a core
+_FILES = 1024  # that a process opens: pipes of its ranks, tensors of its loaders
+
+
+def load(cluster: Cluster) -> Iterator[Diagnosis]:
+    """Whether others compute here."""
+    used = BACKENDS[cluster.arch].others(cluster.nodes[0].devices)
+    yield from (warning(each, "end it, or hide that GPU: CUDA_VISIBLE_DEVICES") for each in used)
+    if busy := _busy():
+        yield warning(f"other processes compute: {shown_names(busy, 3)}", "end them, or wait")
+    elif not used:
+        yield ok("no other process computes")
+
+
+def _busy() -> list[str]:
+    import psutil
+
+    processes = list(psutil.process_iter())
+    for process in processes:
+        with suppress(psutil.Error):
+            process.cpu_percent()  # since now
+    time.sleep(_WHILE)
+    found = []
+    for process in processes:
+        with suppress(psutil.Error):
+            cores = process.cpu_percent() / 100
+            if cores >= _BUSY and (who := other_process(process.pid)):
+                found.append((-cores, f"{who} on {cores:.1f} cores"))
+    return [said for _, said in sorted(found)]
+
+
+def limits(root: Path = Path("/")) -> Iterator[Diagnosis]:
+    """The limits that programs inherit."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    locked, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    is_low = 0 <= files < _FILES  # -1: unlimited
+    if is_low:
+        yield warning(f"a process may open {files} files, and loaders need more", "ulimit -n 65536")
+    if locked >= 0 and any(root.glob("sys/class/infiniband/*")):
+        yield warning(
+            f"a process may lock {locked >> 10:,} KiB of memory, and InfiniBand needs more",
+            "`memlock unlimited` in /etc/security/limits.conf; docker --ulimit memlock=-1",
+        )
+    elif not is_low:
+        yield ok("enough files may be open (`ulimit -n`), and memory locked (`ulimit -l`)")
+
+
+def py_spy(root: Path = Path("/")) -> Iterator[Diagnosis]:
+    """Whether the stacks of a program that hangs can be seen."""
+    with tempfile.TemporaryDirectory() as folder:
+        look = Look(lambda: {os.getpid()}, os.getpid(), None, Path(folder))
+        (seen,) = look.found(time.monotonic() + PATIENCE)
+    if seen.threads:
+        yield ok("it sees the stacks of processes")
+        return
+    scope = "?"
+    with suppress(OSError):
+        scope = (root / "proc/sys/kernel/yama/ptrace_scope").read_text().strip()
+    yield warning(
+        "it does not see the stacks of processes: where a program hangs will not be known",
+        f"pip install py-spy; set kernel.yama.ptrace_scope=0 (it is {scope}); docker --cap-add "
+        f"SYS_PTRACE",
+    )
+
+
+def variables(cluster: Cluster, nodes: int) -> Iterator[Diagnosis]:
+    """The variables of the environment that are known to do harm."""
+    found = list(hazards_in(os.environ, on_gpu=cluster.has_gpu, nodes=nodes))
+    for setting, effect in found:
+        yield warning(f"{setting}: {effect}", f"unset {setting.partition('=')[0]}")
+    if not found:
+        yield ok("none is set that is known to slow training down")

@@ -1,0 +1,101 @@
+"""Checks the places of a run: the folder of its results, Slurm, and hosts over ssh."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from ..config.runner_profile import RunnerProfile
+from ..config.system import SystemNode
+from ..dispatch.runners.agents import AgentCommand, setup_lines
+from ..dispatch.runners.ssh import shell_on
+from ..dispatch.slurm_queue import output_of
+from .diagnosis import Diagnosis, error, ok, warning
+
+_FREE = 5  # GiB: data of `prepare` and an environment of `install`; a run takes far less
+_LOCAL = ("btrfs", "ext", "overlay", "tmpfs", "xfs", "zfs")  # how file systems of one host begin
+_SEEN = ".doctor-"
+
+
+def folder(base: Path, is_shared: bool) -> Iterator[Diagnosis]:
+    """Whether results can be written, and, if they are shared, not to a disk of this host alone."""
+    import psutil
+
+    places = [each for each in (base.resolve(), *base.resolve().parents) if each.exists()]
+    try:
+        with NamedTemporaryFile(prefix=_SEEN, dir=places[0]):
+            free = shutil.disk_usage(places[0]).free >> 30
+    except OSError as raised:
+        yield error(f"{places[0]} cannot be written: {raised.strerror}", "choose another: --base")
+        return
+    mounted = {each.mountpoint: each.fstype for each in psutil.disk_partitions(all=True)}
+    kind = next((mounted[str(each)] for each in places if str(each) in mounted), "")
+    said = f"{base} can be written; {free:,} GiB are free"
+    if free < _FREE:
+        yield warning(said, "make room, or choose another with --base")
+    elif is_shared and kind.startswith(_LOCAL):
+        yield warning(f"{base} is on a disk of this host ({kind})", "all nodes must see it: --base")
+    else:
+        yield ok(said)
+
+
+def slurm(is_asked: bool, limit: float) -> Iterator[Diagnosis]:
+    """Whether Slurm answers here, and with which nodes."""
+    if not shutil.which("sinfo"):
+        yield (error if is_asked else ok)("there is none here (no `sinfo` on the PATH)")
+        return
+    found = []
+    for words in ("sinfo --Node --format=%N=%t", "squeue --format=%i"):
+        answer = output_of(*words.split(), "--noheader", seconds=limit / 2)
+        if answer is None:
+            name = words.partition(" ")[0]
+            bad = error if is_asked else warning
+            yield bad(f"`{name}` fails, or does not answer in {limit / 2:g} s", f"try `{name}`")
+            return
+        found.append(answer.split())
+    nodes, jobs = found
+    states = Counter(dict(each.split("=", 1) for each in nodes).values())
+    yield ok(
+        f"nodes: {', '.join(f'{count} {state}' for state, count in states.items()) or 'none'}; "
+        f"jobs in its queue: {len(jobs)}"
+    )
+
+
+def hosts(
+    nodes: Sequence[SystemNode], key: Path | None, base: Path, runner: RunnerProfile, limit: float
+) -> Iterator[Diagnosis]:
+    """Whether each host is reached, sees the folder of results, and has this Python."""
+
+    def why_not(node: SystemNode) -> str:
+        command = AgentCommand(shell_on(node, key), script)
+        given = os.fsencode(command.script)
+        try:
+            done = subprocess.run(
+                command.words, input=given, capture_output=True, timeout=limit, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return f"it does not answer in {limit:g} s"
+        said = done.stderr.decode(errors="replace").strip().splitlines() or ["without a word"]
+        return f"exit status {done.returncode}: {said[-1]}" if done.returncode else ""
+
+    with NamedTemporaryFile(prefix=_SEEN, dir=base) as seen, ThreadPoolExecutor(32) as pool:
+        lost = shlex.quote(f"{base} is another folder there, or not there")
+        script = "\n".join(
+            [
+                *setup_lines(runner.setup, runner.environment),
+                f"test -e {shlex.quote(seen.name)} || {{ echo {lost} >&2; exit 1; }}",
+                f"exec {shlex.quote(sys.executable)} -c 'import milabench_ddp'",
+            ]
+        )
+        reasons = list(pool.map(why_not, nodes))
+    for node, why in zip(nodes, reasons, strict=True):
+        if why:
+            yield error(f"{node.name}: {why}", f"try {shlex.join(shell_on(node, key))} true")
+    if not any(reasons):
+        yield ok(f"{len(nodes)} hosts answer, and see {base} and {sys.executable}")

@@ -1,0 +1,100 @@
+"""Checks of a host on which things are planted."""
+
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from milabench_ddp.doctor import host_checks
+from milabench_ddp.doctor.diagnosis import State
+from milabench_ddp.machine.detect import detect
+from milabench_ddp.machine.devices import Cluster, Device, Node
+from tests.doctor.conftest import Plant
+
+CPU = detect("cpu", 1, {})
+GPU = Cluster("cuda", (Node("n1", (Device(0, "0", "NVIDIA H200"),), 8),))
+
+
+@pytest.fixture
+def other() -> Iterator[int]:
+    """A process that computes and that is none of ours: its parent has ended."""
+    spin = "import os\nif os.fork(): os._exit(0)\nprint(os.getpid(), flush=True)\nwhile True: pass"
+    with subprocess.Popen([sys.executable, "-c", spin], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        pid = int(process.stdout.readline())
+        yield pid
+        os.kill(pid, 9)
+
+
+def test_another_process_that_computes_is_named(other: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(host_checks, "_BUSY", 0.05)  # of a core that others share
+    (found,) = host_checks.load(CPU)
+    assert found.state == State.WARNING
+    assert f"(pid {other}, of " in found.found
+
+
+def test_our_own_processes_are_no_others(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(host_checks, "_BUSY", 0.05)
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as own:
+        (found,) = host_checks.load(CPU)
+        own.kill()
+    assert str(own.pid) not in found.found
+
+
+@pytest.mark.usefixtures("stub")
+def test_another_process_on_a_gpu(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("NVML_STUB", f"0 pids {os.getppid()}")
+    found = list(host_checks.load(GPU))
+    assert found[0].state == State.WARNING
+    assert found[0].found.startswith("GPU 0 is used by ")
+    assert "no other process computes" not in [each.found for each in found]
+
+
+@pytest.mark.parametrize(
+    ("files", "locked", "infiniband", "states"),
+    [
+        (1024, 8 << 20, False, ["ok"]),
+        (1023, 8 << 20, False, ["warning"]),
+        (resource.RLIM_INFINITY, 8 << 20, True, ["warning"]),
+        (resource.RLIM_INFINITY, resource.RLIM_INFINITY, True, ["ok"]),
+        (256, 8 << 20, True, ["warning", "warning"]),
+    ],
+)
+def test_limits(files, locked, infiniband, states, tmp_path: Path, monkeypatch):
+    if infiniband:
+        (tmp_path / "sys/class/infiniband/mlx5_0").mkdir(parents=True)
+    soft = {resource.RLIMIT_NOFILE: files, resource.RLIMIT_MEMLOCK: locked}
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (soft[which], -1))
+    assert [each.state for each in host_checks.limits(tmp_path)] == states
+
+
+def test_a_py_spy_that_works():
+    (found,) = host_checks.py_spy()
+    assert found.state == State.OK
+
+
+@pytest.mark.parametrize("program", [None, "exit 1", "sleep 60"])
+def test_a_py_spy_that_is_not_there_not_allowed_or_hangs(
+    program: str | None, plant: Plant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(host_checks, "PATIENCE", 0.2)
+    if program:
+        plant(py_spy=program)
+    scope = tmp_path / "proc/sys/kernel/yama/ptrace_scope"
+    scope.parent.mkdir(parents=True)
+    scope.write_text("1\n")
+    (found,) = host_checks.py_spy(tmp_path)
+    assert found.state == State.WARNING
+    assert "(it is 1)" in found.advice
+
+
+def test_variables_that_do_harm_on_these_devices(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+    (found,) = host_checks.variables(CPU, 1)
+    assert found.state == State.OK
+    (found,) = host_checks.variables(GPU, 1)
+    assert (found.state, found.advice) == (State.WARNING, "unset CUDA_LAUNCH_BLOCKING")

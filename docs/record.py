@@ -3,8 +3,8 @@
     python docs/record.py
 
 The checkout must have no changes. It takes two to three minutes on two cores. The files that
-``report`` reads go to ``tests/recorded/first``, with the paths of this machine replaced; the report
-goes into the block of README.rst that follows MARKER.
+``report`` reads go to ``tests/recorded/first``, with the paths of this machine replaced; the first
+lines of the report go into the block of README.rst that follows MARKER, a chart to PICTURE.
 """
 
 import os
@@ -22,6 +22,9 @@ README = REPOSITORY / "README.rst"
 RECORDED = REPOSITORY / "tests" / "recorded" / "first"
 MARKER = ".. the output of a real run"
 WIDTH = "100"  # of the report, in columns
+SHOWN = 25  # its lines in the README
+PICTURE = REPOSITORY / "docs" / "first-run.svg"
+CHART = "gpt-fsdp.ledger.svg"  # of ``report --plots``, which the picture is
 
 
 def command_of(readme: str) -> list[str]:
@@ -29,8 +32,14 @@ def command_of(readme: str) -> list[str]:
     return re.findall(r"^    pip install -e \. && (milabench run .+)$", readme, re.M)[0].split()
 
 
+def excerpt(report: str) -> str:
+    """The first lines of a report, and dots if there are more."""
+    lines = report.strip("\n").splitlines()
+    return "\n".join([*lines[:SHOWN], *["..."][: len(lines) > SHOWN]]) + "\n"
+
+
 def with_report(readme: str, report: str) -> str:
-    """The README with the report as the literal block after MARKER, in place of the old one."""
+    """The README with the excerpt as the literal block after MARKER, in place of the old one."""
     before, marker, after = readme.partition(MARKER)
     comment, literal, rest = after.partition("\n::\n\n")
     if not marker or not literal:
@@ -39,7 +48,7 @@ def with_report(readme: str, report: str) -> str:
     end = 0
     while end < len(rest_lines) and (rest_lines[end].isspace() or rest_lines[end][0] == " "):
         end += 1
-    block = textwrap.indent(report.strip("\n") + "\n", "    ")
+    block = textwrap.indent(excerpt(report), "    ")
     return f"{before}{marker}{comment}{literal}{block}\n{''.join(rest_lines[end:])}"
 
 
@@ -73,11 +82,6 @@ def output_of(command: list[str], folder: Path) -> str:
     return done.stdout
 
 
-def _without_path(report: str) -> list[str]:
-    """The lines of a report that do not depend on where its run is."""
-    return report[report.index("\nTime ") :].splitlines()
-
-
 def main() -> None:
     """Record the run and its report."""
     if output_of(["git", "status", "--porcelain"], REPOSITORY):
@@ -85,7 +89,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         base = Path(name).resolve() / "base"
         command = command_of(README.read_text())
-        printed = output_of([*command, "--base", str(base), "--name", "first"], REPOSITORY)
+        output_of([*command, "--base", str(base), "--name", "first"], REPOSITORY)
         replaced = {
             str(base): "/base",
             sys.prefix: "/venv",
@@ -93,9 +97,12 @@ def main() -> None:
         }
         kept = Path(name) / "kept" / "runs" / "first"
         keep(base / "runs" / "first", kept, replaced)
-        report = output_of(["milabench", "report", "runs/first"], kept.parents[1])
-        if _without_path(report) != _without_path(printed):
-            raise SystemExit("the report of the recording is not the one that ended the run")
+        told = ["milabench", "report", "runs/first"]
+        report = output_of(told, kept.parents[1])
+        if report != output_of(told, base):
+            raise SystemExit("the report of the recording is not that of the run")
+        output_of(["milabench", "report", str(kept), "--plots", f"{name}/charts"], REPOSITORY)
+        shutil.copyfile(f"{name}/charts/{CHART}", PICTURE)
         keep(kept, RECORDED, {})
     README.write_text(with_report(README.read_text(), report))
     print(f"{README.name} and {RECORDED.relative_to(REPOSITORY)} are as of this run")

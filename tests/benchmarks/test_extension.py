@@ -47,8 +47,8 @@ def test_a_benchmark_is_four_files(package_copy: PackageCopy) -> None:
     package_copy.add_file("docs/programs/counting.rst", PAGE)
     package_copy.add_line(
         "docs/programs/index.rst",
-        after="`flops <flops.rst>`__",
-        line="`counting <counting.rst>`__           counting, numbers/s",
+        after=":doc:`flops`",
+        line=":doc:`counting`        counting, numbers/s",
     )
     assert len(package_copy.touched) == 4
     here = ("--device", "cpu", "--name", "mine")

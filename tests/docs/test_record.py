@@ -40,6 +40,12 @@ def test_to_write_the_same_report_changes_nothing() -> None:
     assert record.with_report(README, "Run  old\n\na | 1\n") == README
 
 
+def test_a_long_report_is_cut() -> None:
+    lines = [f"line {number}\n" for number in range(record.SHOWN + 1)]
+    assert record.excerpt("".join(lines[:-1])) == "".join(lines[:-1])
+    assert record.excerpt("".join(lines)) == "".join([*lines[:-1], "...\n"])
+
+
 @pytest.mark.parametrize("missing", [record.MARKER, "\n::\n\n"])
 def test_a_readme_without_the_block_is_refused(missing: str) -> None:
     with pytest.raises(SystemExit, match="no literal block"):
@@ -103,6 +109,8 @@ def test_the_whole_on_a_small_checkout(
     monkeypatch.setattr(record, "REPOSITORY", checkout)
     monkeypatch.setattr(record, "README", checkout / "README.rst")
     monkeypatch.setattr(record, "RECORDED", checkout / "tests" / "recorded" / "first")
+    monkeypatch.setattr(record, "PICTURE", checkout / "picture.svg")
+    monkeypatch.setattr(record, "CHART", "good.rate.svg")
     git = ("git", "-c", "user.name=x", "-c", "user.email=x")
     subprocess.run([*git, "init", "-q"], cwd=checkout, check=True)
     with pytest.raises(SystemExit, match="commit your changes first"):
@@ -111,13 +119,14 @@ def test_the_whole_on_a_small_checkout(
     subprocess.run([*git, "commit", "-q", "-m", "all"], cwd=checkout, check=True)
     record.main()
     shown = (checkout / "README.rst").read_text()
-    assert "    Run      runs/first: ok\n" in shown
-    assert re.search(r"^    good      \| 1 \|    1 \| +10[01][.\d]* \|", shown, re.MULTILINE)
+    assert "runs/first" in shown
+    assert re.search(r"^    good .* 10[01][.\d]* ", shown, re.MULTILINE)
     assert shown.endswith(readme[readme.index("On a machine") :])
     for path in record.RECORDED.rglob("*.json"):
         assert str(tmp_path) not in path.read_text()
+    assert "<svg" in record.PICTURE.read_text()
     monkeypatch.chdir(record.RECORDED.parent)
     capfd.readouterr()
     assert main(["report", "first"]) == 0
-    reported = capfd.readouterr().out.replace("Run      first", "Run      runs/first").splitlines()
-    assert [line for line in reported if line.strip() and f"    {line}" not in shown] == []
+    reported = record.excerpt(capfd.readouterr().out).replace("first", "runs/first")
+    assert [line for line in reported.splitlines() if f"    {line}".rstrip() not in shown] == []

@@ -1,5 +1,4 @@
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -64,9 +63,7 @@ def header(*rows: Row) -> list[str]:
     return [column.name for column in compact(main_table(rows)).columns]
 
 
-def test_the_docs_say_what_stays() -> None:
-    docs = " ".join((Path(__file__).parents[3] / "docs" / "report.rst").read_text().split())
-    assert ", ".join(f"``{name}``" for name in stay()) in docs
+def test_columns_stay_in_one_order() -> None:
     assert len({each.stays for each in MAIN}) == len(MAIN)
 
 

@@ -36,12 +36,18 @@ class Chart(Struct, frozen=True):
         digest = hashlib.sha256(words.encode(errors="replace")).hexdigest()
         return f"chart-{self.kind.replace('_', '-')}-{digest[:10]}"
 
-    def svg(self, width: float = WIDTH) -> str:
-        """The chart as an element of a page, without its style: see ``theme``."""
+    def svg(self, width: float = WIDTH, kind: str = "") -> str:
+        """The chart as an element of a page, without its style: see ``theme``.
+
+        Args:
+            width: of the drawing.
+            kind: a class of the element, which tells it from others of this chart on the page.
+        """
         drawing = self.draw(width)
         made = render(
-            "chart.html", id=self.id, title=self.title, description=self.description,
-            width=f"{width:g}", height=f"{drawing.height:g}", drawing=drawing.svg,
+            "chart.html", id=f"{self.id}{kind}", kind=kind, title=self.title,
+            description=self.description, width=f"{width:g}", height=f"{drawing.height:g}",
+            drawing=drawing.svg,
         )  # fmt: skip
         return str(made)
 

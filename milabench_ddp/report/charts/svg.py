@@ -10,7 +10,18 @@ from ...visible import visible
 from ...wrapped import width_of
 
 SIZE = 13.0  # of the text
-USUAL = 0.6  # the width of a character relative to its height: that of a wide font
+# The widths of characters relative to the size of the text: those of DejaVu Sans, which is wider
+# than the fonts of other systems. Others count as 1 for each column that they take in a terminal.
+_WIDTHS = {
+    0.3: "'Iijl",
+    0.36: " ,-./:;\\f|·",
+    0.42: "!()[]rt",
+    0.55: '"*?J_`csz°',
+    0.64: "$0123456789EFLPSTYabdeghknopquvxy{}µéü",
+    0.7: "ABCKRVXZ",
+    0.84: "#&+<=>DGHNOQU^w~±←→≤≥",
+}
+WIDTHS = {letter: width for width, letters in _WIDTHS.items() for letter in letters}
 Place = tuple[float, float]
 
 
@@ -34,7 +45,7 @@ def box(x: float, y: float, width: float, height: float) -> str:
 
 def text_width(words: str) -> float:
     """About how wide words are as they are shown, in whatever font: rather more than less."""
-    return SIZE * (USUAL * width_of(visible(words)))
+    return SIZE * sum(WIDTHS.get(letter) or width_of(letter) for letter in visible(words))
 
 
 def widest(texts: Iterable[str]) -> float:
@@ -46,7 +57,7 @@ def shortened(words: str, room: float) -> str:
     """The words with an ellipsis in the middle where they are wider than the room."""
     if text_width(words) <= room:
         return words
-    for kept in range(min(len(words) - 1, int(room / SIZE / USUAL)), 1, -1):
+    for kept in range(min(len(words) - 1, int(room / SIZE / min(_WIDTHS))), 1, -1):
         cut = f"{words[: (kept + 1) // 2]}…{words[len(words) - kept // 2 :]}"
         if text_width(cut) <= room:
             return cut

@@ -19,6 +19,7 @@ from ..charts.theme import PAGE_STYLE, TEXTURES
 
 GENERATOR = "milabench_ddp"
 WIDE = 900.0  # of a chart that has the page for itself
+NARROW = 360.0  # of a chart on a telephone
 ASSETS = Path(__file__).with_name("assets")
 SCRIPTS = ("uPlot.iife.min.js", "courses.js", "page.js")
 STYLES = ("uPlot.min.css", "page.css")
@@ -58,7 +59,15 @@ def sections_page(
 def svg_figure(chart: Chart, width: float = WIDTH) -> Markup:
     """A chart with its title, and the numbers behind it as a table."""
     numbers = html_table(chart.table, left_out=())
-    return render("figure.html", chart=chart, svg=Markup(chart.svg(width)), table=numbers)
+    return render("figure.html", chart=chart, svg=drawings(chart, width), table=numbers)
+
+
+def drawings(chart: Chart, width: float = WIDE) -> Markup:
+    """A chart in two widths, of which the style sheet shows the one that the window has room for.
+
+    Scaled down, its text could not be read.
+    """
+    return Markup(chart.svg(width, "wide") + chart.svg(NARROW, "narrow"))
 
 
 @cache

@@ -14,7 +14,6 @@ from ...render.html import SHADES, anchors_of, cell, html_table
 from ...table import Column, without_unknown
 from ..charts.catalogue import CHARTS
 from ..charts.chart import Chart
-from ..faces import MOST_ALIKE
 from ..finding import Severity
 from ..model import Report, Row
 from ..sentences import alike, failure_sentence, run_facts, score, skip_reason, verdict
@@ -23,12 +22,14 @@ from ..tables.main_table import table_of
 from .frame import html_page, svg_figure
 from .section import PLACES, BenchmarkSection, section_of
 from .series import points_for
+from .strip import strips
 
 PLAIN = 400_000  # characters of sections up to which they are not compressed
 FEW = 3  # benchmarks whose sections are open from the beginning
 OF_SWEEPS = ("sweeps", "heat_maps")
 OF_BENCHMARKS = ("communication", "links")  # the ledger has a place of its own
 LEFT_OUT = ("weight",)  # of the columns of the main table
+FIRST_SHOWN = ("perf", "unit")  # of them, right of the name
 SPARK_WIDTH, SPARK_HEIGHT, SPARK_POINTS = 96, 20, 32
 
 # A section is much like the next one. So some are compressed together, and the markup that tables
@@ -70,9 +71,9 @@ def report_html(report: Report) -> str:
         "report.html", ", ".join(run.name for run in report.runs), report=report, anchors=anchors,
         places=PLACES, verdict=verdict(report), score=score(report), run_facts=run_facts,
         findings={severity: list(alike(report, severity)) for severity in Severity},
-        most_alike=MOST_ALIKE, sections=sections, is_packed=is_packed, few=FEW, together=TOGETHER,
-        packs=packs, sweep_figures=figures, failure_sentence=failure_sentence, skipped=skipped,
-        validation=html_table(validation(report)), **_overview(report),
+        strips=list(strips(report, anchors)), sections=sections, is_packed=is_packed, few=FEW,
+        together=TOGETHER, packs=packs, sweep_figures=figures, failure_sentence=failure_sentence,
+        skipped=skipped, validation=html_table(validation(report)), **_overview(report),
     )  # fmt: skip
 
 
@@ -94,20 +95,24 @@ def packed(sections: Sequence[BenchmarkSection], *, with_bodies: bool) -> str:
 def _overview(report: Report) -> dict[str, object]:
     """The main table, with the findings, the rate over time and the interval of each benchmark."""
     table = without_unknown(table_of(report))
-    first, *shown = [k for k, each in enumerate(table.columns) if each.name not in LEFT_OUT]
-    columns = [table.columns[k] for k in shown]
-    names = [column.name for column in columns]
-    at = names.index("perf") + 1 if "perf" in names else len(names)
+    names = [column.name for column in table.columns]
+    others = [name for name in names[1:] if name not in (*FIRST_SHOWN, *LEFT_OUT)]
+    before = [names.index(name) for name in FIRST_SHOWN if name in names]
+    after = [names.index(name) for name in others]
+
+    def cells(values: Sequence[object], places: Sequence[int]) -> Markup:
+        return Markup("".join(cell(table.columns[k], values[k]) for k in places))
+
     rows = []
     for row, values in zip(report.rows, table.rows, strict=True):
-        cells = [cell(column, values[k]) for column, k in zip(columns, shown, strict=True)]
         findings = [each for each in report.findings if each.benchmark == row.name]
         rows.append({
             "name": row.name, "findings": findings, "spark": spark(row), "half": row.half_width,
-            "before": Markup("".join(cells[:at])), "after": Markup("".join(cells[at:])),
+            "before": cells(values, before), "after": cells(values, after),
         })  # fmt: skip
-    drawn = [Column("over time"), Column("± of 5 %")]
-    titles = [table.columns[first], Column("findings"), *columns[:at], *drawn, *columns[at:]]
+    drawn = [Column("over time"), Column("± of 5 %"), Column("findings")]
+    titles = [table.columns[0], *(table.columns[k] for k in before), *drawn]
+    titles += [table.columns[k] for k in after]
     return {"columns": titles, "rows": rows, "table_notes": table.notes}
 
 

@@ -21,7 +21,7 @@ from ..tables import TABLES
 from ..tables.ledger_table import HIDDEN, ITEMS, ledger
 from ..tables.main_table import main_table
 from .courses import courses_of, named_ranks
-from .frame import WIDE, svg_figure
+from .frame import drawings, svg_figure
 from .series import MOST_POINTS, course_json
 
 MS = "ms"  # the step: what takes part of its time is shaded by its share of it
@@ -74,7 +74,7 @@ def section_of(
         places.add(LEDGER)
         most = max(FEWEST_DRAWN, points * MOST_BARS // MOST_POINTS)
         chart = ledger_chart(row, times, most)
-        values |= {"ledger": times, "ledger_chart": chart, "ledger_svg": Markup(chart.svg(WIDE))}
+        values |= {"ledger": times, "ledger_chart": chart, "ledger_svg": drawings(chart)}
         values["ledger_table"] = _table("ledger", times, SHADED_LEDGER, marked)
     tables = []
     for name, make in TABLES.items():

@@ -56,7 +56,7 @@
     for (const other of th.parentNode.children) other.removeAttribute("aria-sort");
     th.setAttribute("aria-sort", up ? "ascending" : "descending");
     const rows = [...body.rows].map((row) => {
-      const text = row.cells[at].textContent.trim();
+      const text = row.cells[at].textContent.trim().replace(/^=$/, "0"); // as the median
       return { row, text, number: asNumber(text), empty: ["", "-", "nan"].includes(text) };
     });
     const sign = up ? 1 : -1;

@@ -1,0 +1,89 @@
+"""The strips of a page: how fast each device or rank was, beside the others of its benchmark."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from markupsafe import Markup
+
+from ...render.html import SHADES, cell, render, shade, text
+from ...table import Column, Table
+from ..model import Report, Row
+from ..process import series_of_devices
+from ..ranks.rank_summary import RankId, peers
+from ..statistics.values import mean, median
+
+MOST_PLACES = 16  # columns, of which more cannot be seen at once
+MOST_ROWS = 64
+DEVICES, RANKS = "devices", "ranks"
+MEANING = {
+    DEVICES: "each device's rate beside the median of its benchmark",
+    RANKS: "each rank's speed in its own work beside the median of its peers",
+}
+COLOURS = f"=: within {SHADES[0]:.0%}, orange: slower, blue: faster"
+
+
+def relative_speeds(row: Row) -> dict[RankId, float]:
+    """How much faster than the median of its peers each device or rank is, as a fraction.
+
+    Of a process alone on a device its rate is compared, of a rank of a job its own work.
+    """
+    rates = series_of_devices(row.counted)
+    groups = [{id: mean(each.mean for each in series) for id, series in rates.items()}]
+    if not rates:
+        groups = [
+            {rank.id: 1 / rank.local_ms for rank in group if rank.local_ms > 0}
+            for group in peers(row.ranks)
+        ]
+    found = {}
+    for speeds in groups:
+        typical = median(speeds.values())
+        if len(speeds) > 1 and typical > 0:
+            found |= {id: speed / typical - 1 for id, speed in speeds.items()}
+    return found
+
+
+def strips(report: Report, anchors: Mapping[str, str]) -> Iterator[Markup]:
+    """A table of the devices and one of the ranks, the benchmark that differs most at the top.
+
+    Args:
+        report: the report.
+        anchors: the ids of the sections of its benchmarks.
+    """
+    kinds: dict[str, dict[str, dict[RankId, float]]] = defaultdict(dict)
+    for row in report.rows:
+        if speeds := relative_speeds(row):
+            is_alone = next(iter(speeds)).name.startswith("device")
+            kinds[DEVICES if is_alone else RANKS][row.name] = speeds
+    for kind in sorted(kinds):
+        yield _strip(kind, kinds[kind], anchors)
+
+
+def _strip(
+    kind: str, rows: Mapping[str, Mapping[RankId, float]], anchors: Mapping[str, str]
+) -> Markup:
+    farthest: dict[RankId, float] = defaultdict(float)
+    for speeds in rows.values():
+        for id, off in speeds.items():
+            farthest[id] = max(farthest[id], abs(off))
+    shown = sorted(sorted(farthest, key=lambda id: -farthest[id])[:MOST_PLACES])
+    has_nodes = len({id.node for id in farthest}) > 1
+    titles = [id.label if has_nodes else id.name for id in shown]
+    columns = [Column("benchmark"), *(Column(title, right=True) for title in titles)]
+    ordered = sorted(rows, key=lambda name: -max(map(abs, rows[name].values())))
+    lines = []
+    for name in ordered[:MOST_ROWS]:
+        cells = [f'<th scope="row"><a href="#{anchors[name]}">{text(name)}</a></th>']
+        for column, id in zip(columns[1:], shown, strict=True):
+            off = rows[name].get(id)
+            # the shade is that of a time: more is slower
+            said = "" if off is None else "=" if abs(off) < SHADES[0] else f"{off:+.0%}"
+            cells.append(cell(column, said, "" if off is None else shade(-off, 0.0, 1.0)))
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    notes = [f"{MEANING[kind]}; {COLOURS}"]
+    if len(shown) < len(farthest):
+        notes.append(f"the {len(shown)} of {len(farthest)} {kind} that differ most")
+    if len(lines) < len(rows):
+        notes.append(f"the {len(lines)} of {len(rows)} benchmarks that differ most")
+    table = Table(tuple(columns), (), kind.capitalize(), tuple(notes))
+    return render("table.html", table=table, columns=columns, rows=Markup("".join(lines)),
+                  most=MOST_ROWS, whole="")  # fmt: skip

@@ -33,6 +33,6 @@ def main(options: CompareOptions) -> int:
     elif options.format == "text":
         text = text_of(comparison_blocks(found), shown_width(sys.stdout))
     else:
-        text = FACES[options.format](found)
+        text = FACES[options.format](found, [before, after])
     sys.stdout.write(text)
     return SLOWER if options.fail_on and found.regressions else SUCCEEDED

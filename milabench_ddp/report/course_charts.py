@@ -9,7 +9,7 @@ from .charts.plot import ChartPoint, Curve, Plot
 from .charts.scale import MakeScale, auto_scale, zero_based
 from .model import Report
 from .page.courses import DEVICES, OWN, RATE, STEPS, courses_of
-from .page.series import Course, reduced
+from .page.series import MOST_POINTS, Course, reduced
 
 NAMES = {RATE: "rate", STEPS: "time of a step", OWN: "own work"}  # of the values of a course
 FROM_ZERO = {f"{DEVICES}-{name}" for name in ("load", "memory", "power")}
@@ -31,7 +31,12 @@ def course_charts(report: Report) -> Iterator[Chart]:
 
 
 def course_chart(
-    course: Course, benchmark: str, title: str, y: str, scale: MakeScale = auto_scale
+    course: Course,
+    benchmark: str,
+    title: str,
+    y: str,
+    scale: MakeScale = auto_scale,
+    most: int = MOST_POINTS,
 ) -> Chart | None:
     """A chart of at most ``theme.SERIES`` series; long ones are bands from minimum to maximum.
 
@@ -43,8 +48,9 @@ def course_chart(
         title: of the chart.
         y: what the vertical axis shows, with its unit.
         scale: of the vertical axis.
+        most: points of a series.
     """
-    found = reduced(course)
+    found = reduced(course, most)
     if found is None:
         return None
     curves, values, told = [], [], []

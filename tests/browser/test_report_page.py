@@ -161,8 +161,8 @@ def test_a_comparison(browser: OpenPage, folder: Path) -> None:
     path = folder / "comparison.html"
     for name, level in (("before", 100.0), ("after", 80.0)):
         launched(folder / name, {"gpt": [level, 1.001 * level, 0.999 * level]})
-    found = comparison_of(Side.read(str(folder / "before")), Side.read(str(folder / "after")))
-    path.write_text(FACES["html"](found))
+    sides = [Side.read(str(folder / name)) for name in ("before", "after")]
+    path.write_text(FACES["html"](comparison_of(*sides), sides))
     browser.go(path)
     assert browser.texts(".strip .badge") == ["▼ 1 slower"]
     assert browser.texts("tbody th")[0] == "gpt"

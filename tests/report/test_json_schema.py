@@ -70,7 +70,7 @@ def test_what_is_not_as_the_schema_says_is_found() -> None:
 def test_a_comparison_says_whether_a_threshold_was_given() -> None:
     side = Side.read(str(FIRST))
     for given in (None, 0.0, 0.03):
-        document = json.loads(COMPARISONS["json"](comparison_of(side, side, given)))
+        document = json.loads(COMPARISONS["json"](comparison_of(side, side, given), []))
         assert (document["schema"], document["threshold"]) == (1, given)
         assert problems(document, "comparison") == []
     document["counts"]["slower"] = "many"

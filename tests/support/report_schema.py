@@ -28,7 +28,7 @@ def validator(name: str) -> Any:
 
 WRITERS: Mapping[str, Callable[[Any], str]] = {
     "report": report_json,
-    "comparison": COMPARISONS["json"],
+    "comparison": lambda found: COMPARISONS["json"](found, []),
     "history": HISTORIES["json"],
     "prediction": lambda found: prediction_json([found]),
 }

@@ -117,9 +117,11 @@ def framed(
     places = [axes.x_of(tick) for tick in axes.x.ticks]
     shown = labels(axes.x.texts, places, axes.across / max(len(places) - 1, 1))
     heights = [axes.y_of(tick) for tick in axes.y.ticks]
+    middle = axes.left + axes.width / 2
     svg = render(
         template, axes=axes, spans=spans, legend=legend, x_places=places, x_names=shown,
-        x_name=shortened(axes.x_name, axes.across), y_name=shortened(axes.y_name, axes.right),
+        x_name=shortened(axes.x_name, 2 * min(middle, width - middle)),
+        y_name=shortened(axes.y_name, axes.right),
         y_ticks=list(zip(heights, axes.y.texts, strict=False)), markers=MARKERS, box=box,
         frame=box(axes.left, axes.top, axes.width, axes.height), line=LINE, gap=GAP,
         middle=MIDDLE, swatch=SWATCH, **inside,

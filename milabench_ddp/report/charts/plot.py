@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ...results.records import is_finite
 from ..statistics.values import NAN
-from .axes import ABOVE, GAP, Axes, Axis, LegendEntry, Span, framed
+from .axes import ABOVE, GAP, LINE, Axes, Axis, LegendEntry, Span, framed
 from .scale import reachable
 from .svg import Drawing, Place, box, shortened, widest
 from .theme import AREAS
@@ -16,6 +16,7 @@ from .theme import AREAS
 HEIGHT = 200.0  # of the frame
 ROOM_FOR_MARKER, ASIDE = 12.0, 6.0
 MOST_MARKED = 64  # points of a curve, more of which have no markers
+MARK_LINES = 3  # of the words of marks
 CAP = 4.0  # half the width of the end of a whisker
 ROW, BAR = 22.0, 14.0  # the heights of a row, and of its bar
 LOW_ROW, LOW_BAR, MANY = 15.0, 12.0, 24  # where there are many rows
@@ -54,6 +55,13 @@ class Curve(Struct, frozen=True):
         return [point for point in self.points if point.has_interval]
 
 
+class Mark(Struct, frozen=True):
+    """A place of the horizontal axis with a line and words."""
+
+    x: float
+    words: str
+
+
 class Plot(Struct, frozen=True):
     """Curves over two axes."""
 
@@ -61,6 +69,7 @@ class Plot(Struct, frozen=True):
     y: Axis
     curves: Sequence[Curve]  # at most ``SERIES``
     spans: Sequence[Span] = ()
+    marks: Sequence[Mark] = ()
 
     def draw(self, width: float) -> Drawing:
         ideal = [place for curve in self.curves for place in curve.ideal]
@@ -84,8 +93,19 @@ class Plot(Struct, frozen=True):
         pairs = zip(self.curves, shifts, strict=True)
         curves = [_drawn(curve, replace(axes, shift=shift)) for curve, shift in pairs]
         return framed(
-            "plot.html", axes, self.spans, entries, width, ideals=ideals, curves=curves, cap=CAP
-        )
+            "plot.html", axes, self.spans, entries, width, ideals=ideals, curves=curves, cap=CAP,
+            marks=list(_marked(self.marks, axes)),
+        )  # fmt: skip
+
+
+def _marked(marks: Sequence[Mark], axes: Axes) -> Iterator[tuple[float, str, float, float, str]]:
+    """Of each mark its place, its words, and where they begin or end: those beside it are lower."""
+    for index, mark in enumerate(marks):
+        x, y = axes.x_of(mark.x), axes.top + LINE * (1 + index % MARK_LINES)
+        ends = x > axes.left + axes.width / 2
+        room = (x - axes.left if ends else axes.right - x) - 2 * GAP
+        at = x - GAP if ends else x + GAP
+        yield x, shortened(mark.words, room), at, y, "end" if ends else "start"
 
 
 def _heights(curves: Sequence[Curve]) -> Iterator[float]:

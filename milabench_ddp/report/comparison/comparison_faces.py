@@ -1,7 +1,7 @@
 """The formats of a comparison, which lay out what ``compare`` found: a file and a line in FACES."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ...codec import encode_indented
 from ...errors import shown_names
@@ -10,6 +10,7 @@ from ...render.markdown import markdown_of
 from ...render.text import text_of
 from ...table import Column, Measured, Table, csv_text, given_percent_text, table_from
 from .comparison_model import ComparedBenchmark, ComparedSide, Comparison, SideRate, Unit
+from .sides import Side
 from .verdicts import FALSE, RatioVerdict
 
 SHOWN = 3  # runs in a line
@@ -79,13 +80,14 @@ def comparison_csv(comparison: Comparison) -> str:
     return csv_text(table_from(columns, comparison.benchmarks))
 
 
-def comparison_html(comparison: Comparison) -> str:
+def comparison_html(comparison: Comparison, sides: Sequence[Side]) -> str:
     # imported here because it takes long to import
     from .comparison_page import comparison_page
 
     head = [(fact.name, text) for fact in _head(comparison) for text in fact.texts]
     sentences = list(_sentences(comparison))
-    return comparison_page(comparison, comparison_table(comparison), head, sentences)
+    table = comparison_table(comparison)
+    return comparison_page(comparison, table, head, sentences, sides)
 
 
 def _head(comparison: Comparison) -> Iterator[Fact]:
@@ -149,10 +151,10 @@ def _counted(comparison: Comparison) -> Iterator[str]:
         yield f"{count} {verdict}{beyond}"
 
 
-FACES: Mapping[str, Callable[[Comparison], str]] = {
-    "text": lambda comparison: text_of(comparison_blocks(comparison)),
-    "markdown": lambda comparison: markdown_of(comparison_blocks(comparison)),
-    "csv": comparison_csv,
-    "json": lambda comparison: encode_indented(comparison).decode(),
+FACES: Mapping[str, Callable[[Comparison, Sequence[Side]], str]] = {
+    "text": lambda comparison, _: text_of(comparison_blocks(comparison)),
+    "markdown": lambda comparison, _: markdown_of(comparison_blocks(comparison)),
+    "csv": lambda comparison, _: comparison_csv(comparison),
+    "json": lambda comparison, _: encode_indented(comparison).decode(),
     "html": comparison_html,
 }

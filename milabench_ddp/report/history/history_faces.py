@@ -1,7 +1,6 @@
 """The formats of a history: a function and a line in FACES."""
 
 import math
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
@@ -14,7 +13,6 @@ from ...table import Column, Table, csv_text
 from .history import CHANGE, DRIFT, TITLES, Change, History
 from .history_document import ChangeReport, change_report, history_document
 from .noise import FEWEST
-from .run_points import RunPoint
 
 
 def history_blocks(history: History) -> Iterator[Block]:
@@ -27,7 +25,7 @@ def history_blocks(history: History) -> Iterator[Block]:
 
 def _title(history: History) -> str:
     runs = history.runs
-    span = " to ".join(dict.fromkeys(filter(None, (_date(runs[0]), _date(runs[-1])))))
+    span = " to ".join(dict.fromkeys(filter(None, (runs[0].date, runs[-1].date))))
     benchmarks = [track for track in history.tracks if track.device is None]
     devices = {track.device.key for track in history.tracks if track.device}
     what = [_count(len(runs), "run"), span, _count(len(benchmarks), "benchmark")]
@@ -105,17 +103,11 @@ def sentence(change: Change, history: History) -> str:
             "in changes too small to be told by themselves"
         )
     when = f" since run {change.run + 1} of {len(history.runs)}"
-    where = ", ".join(filter(None, (last.name, _date(last))))
+    where = ", ".join(filter(None, (last.name, last.date)))
     rates = ""
     if change.track.device is None:
         rates = f": {change.old:,.5g} -> {change.new:,.5g} {change.track.unit}".rstrip()
     return f"{size}{peers}{when} ({where}){rates}"
-
-
-def _date(run: RunPoint) -> str:
-    if run.started is None:
-        return ""
-    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(run.started))
 
 
 def _count(count: int, noun: str) -> str:

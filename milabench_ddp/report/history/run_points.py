@@ -1,5 +1,6 @@
 """What a history keeps of each run: the rate of each benchmark, and of each device in it."""
 
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -67,6 +68,13 @@ class RunPoint(Struct, frozen=True):
     started: float | None  # seconds since the epoch
     benchmarks: Mapping[str, BenchmarkPoint]
     without_rate: Mapping[str, str] = field(default_factory=dict)  # the reason, by benchmark
+
+    @property
+    def date(self) -> str:
+        """When it began, in UTC; empty if that is not known."""
+        if self.started is None:
+            return ""
+        return time.strftime("%Y-%m-%d %H:%M", time.gmtime(self.started))
 
 
 def run_point(path: Path) -> RunPoint:

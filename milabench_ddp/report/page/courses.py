@@ -98,29 +98,44 @@ def is_named(label: str, findings: Iterable[Finding]) -> bool:
 
 
 def _rates(row: Row, findings: Sequence[Finding]) -> Iterator[Course]:
-    processes = [process for process in counted(row.processes) if len(process.measured)]
+    processes = measuring(row)
     named = [process for process in processes if is_named(process.record.tag, findings)]
-    chosen = choose(processes, _mean_rate, BY_RATE, named)
-    seen = [_observations(process) for process, _ in chosen]
+    chosen = choose(processes, mean_rate, BY_RATE, named)
+    shown = [(f"{process.record.tag}{word}", process) for process, word in chosen]
+    yield from rate_course(shown, row.unit)
+
+
+def rate_course(processes: Sequence[tuple[str, ProcessResult]], unit: str) -> Iterator[Course]:
+    """The rates of processes that measured something, over time; none without any.
+
+    Args:
+        processes: each with its name.
+        unit: of the rates.
+    """
+    seen = [_observations(process) for _, process in processes]
     x = [times for lines in seen if (times := _times(lines)) is not None]
     axis = "time (s)"
     if len(x) < len(seen):
         x = [_numbers(lines) for lines in seen]
         axis = "observation"
     curves, warm, unsteady = [], [], []
-    for (process, word), lines, times in zip(chosen, seen, x, strict=True):
-        curves.append(TimeSeries(f"{process.record.tag}{word}", times, lines.rate))
+    for (name, process), lines, times in zip(processes, seen, x, strict=True):
+        curves.append(TimeSeries(name, times, lines.rate))
         marked = int((~lines.counts).sum())
         warm.append(_until(times, marked))
         unsteady.append(_until(times, marked + process.steady.start))
     if curves:
         begin = min(float(times[0]) for times in x)
         shaded = _left_out(begin, median(warm), median(unsteady))
-        unit = row.unit or "units/s"
-        yield Course(RATE, "Rate over time", axis, unit, tuple(curves), shaded)
+        yield Course(RATE, "Rate over time", axis, unit or "units/s", tuple(curves), shaded)
 
 
-def _mean_rate(process: ProcessResult) -> float:
+def measuring(row: Row) -> list[ProcessResult]:
+    """The processes that count, and measured something."""
+    return [process for process in counted(row.processes) if len(process.measured)]
+
+
+def mean_rate(process: ProcessResult) -> float:
     return process.series.mean if process.series else NAN
 
 

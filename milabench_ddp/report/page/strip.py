@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from markupsafe import Markup
 
 from ...render.html import SHADES, cell, render, shade, text
-from ...table import Column, Table
+from ...table import Column, Table, is_unknown
 from ..model import Report, Row
 from ..process import series_of_devices
 from ..ranks.rank_summary import RankId, peers
-from ..statistics.values import mean, median
+from ..statistics.values import NAN, mean, median
 
 MOST_PLACES = 16  # columns, of which more cannot be seen at once
 MOST_ROWS = 64
@@ -34,7 +34,7 @@ def relative_speeds(row: Row) -> dict[RankId, float]:
             {rank.id: 1 / rank.local_ms for rank in group if rank.local_ms > 0}
             for group in peers(row.ranks)
         ]
-    found = {}
+    found: dict[RankId, float] = {}
     for speeds in groups:
         typical = median(speeds.values())
         if len(speeds) > 1 and typical > 0:
@@ -74,10 +74,9 @@ def _strip(
     for name in ordered[:MOST_ROWS]:
         cells = [f'<th scope="row"><a href="#{anchors[name]}">{text(name)}</a></th>']
         for column, id in zip(columns[1:], shown, strict=True):
-            off = rows[name].get(id)
-            # the shade is that of a time: more is slower
-            said = "" if off is None else "=" if abs(off) < SHADES[0] else f"{off:+.0%}"
-            cells.append(cell(column, said, "" if off is None else shade(-off, 0.0, 1.0)))
+            off = rows[name].get(id, NAN)
+            said = "=" if abs(off) < SHADES[0] else "" if is_unknown(off) else f"{off:+.0%}"
+            cells.append(cell(column, said, shade(-off, 0.0, 1.0)))  # as of a time: more is slower
         lines.append(f"<tr>{''.join(cells)}</tr>")
     notes = [f"{MEANING[kind]}; {COLOURS}"]
     if len(shown) < len(farthest):

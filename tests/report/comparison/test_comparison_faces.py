@@ -60,7 +60,7 @@ def suites(here: Path) -> Comparison:
     ("face", "name"), [("text", "comparison.txt"), ("markdown", "comparison.md")]
 )
 def test_several_launches(here: Path, face: str, name: str) -> None:
-    text = FACES[face](suites(here))
+    text = FACES[face](suites(here), [])
     check_golden(f"report/{name}", text)
     if face == "text":
         assert max(map(len, text.splitlines())) <= WIDTH
@@ -70,7 +70,7 @@ def test_markdown_shows_any_text_as_it_is(here: Path) -> None:
     launched(here / "before", {"a|b": [100.0] * 3, "vit": [50.0] * 3})
     launched(here / "after", {"a|b": [100.0] * 3}, failed={"vit": "boom | <b>\u202e"})
     found = comparison_of(Side.read("runs/before"), Side.read("runs/after"))
-    lines = FACES["markdown"](found).splitlines()
+    lines = FACES["markdown"](found, []).splitlines()
     assert r"| a\|b | 100.0 | 100.0 |" in "\n".join(lines)
     assert r"- failed: vit: after: failed: boom \| &lt;b&gt;\\u202e" in lines
 
@@ -83,7 +83,7 @@ def test_a_long_table_tells_below_it_what_changed(here: Path) -> None:
     launched(here / "after", {**rates, **changed})
     found = comparison_of(Side.read("runs/before"), Side.read("runs/after"))
     for face in ("text", "markdown"):
-        below = FACES[face](found).partition("b29")[2].splitlines()
+        below = FACES[face](found, []).partition("b29")[2].splitlines()
         told = [line.removeprefix("- ") for line in below]
         assert told.index("slower: b07, b03") < told.index("faster: b29")
 
@@ -93,13 +93,13 @@ def test_single_launches(here: Path) -> None:
     launched(here / "before", {name: [100.0] for name in names})
     launched(here / "after", {name: [93.0] for name in names})
     found = comparison_of(Side.read("runs/before"), Side.read("runs/after"))
-    check_golden("report/comparison_single.txt", FACES["text"](found))
+    check_golden("report/comparison_single.txt", FACES["text"](found, []))
 
 
 def test_csv_and_json_have_the_same_numbers_at_full_precision(here: Path) -> None:
     found = suites(here)
-    lines = list(csv.DictReader(io.StringIO(FACES["csv"](found))))
-    whole = json.loads(FACES["json"](found))
+    lines = list(csv.DictReader(io.StringIO(FACES["csv"](found, []))))
+    whole = json.loads(FACES["json"](found, []))
     assert [line["benchmark"] for line in lines] == [each["name"] for each in whole["benchmarks"]]
     for line, each, value in zip(lines, whole["benchmarks"], found.benchmarks, strict=True):
         assert line["verdict"] == each["verdict"] == value.verdict
@@ -114,13 +114,13 @@ def test_csv_and_json_have_the_same_numbers_at_full_precision(here: Path) -> Non
 
 def test_the_page_says_what_the_text_says(here: Path) -> None:
     found = suites(here)
-    page = unescape(FACES["html"](found))
+    page = unescape(FACES["html"](found, []))
     for each in found.benchmarks:
         assert f'<th scope="row">{each.name}</th>' in page
     assert "▼ 1 slower" in page
     assert "driver" not in page
     assert "torch: 2.15.0+cu132 -> 2.16.0+cu132" in page
     assert page.count("<figure") == 1
-    for sentence in FACES["markdown"](found).splitlines():
+    for sentence in FACES["markdown"](found, []).splitlines():
         if sentence.startswith("- ") and not sentence.startswith("- **"):
             assert f"<li>{sentence[2:]}</li>" in page

@@ -29,7 +29,7 @@ from .rank_fields import IN_DOCUMENT as RANK
 from .run_info import RunInfo
 from .score import BenchmarkScore
 from .sentences import commands_of, verdict
-from .statistics.values import NAN, deviation
+from .statistics.values import deviation
 from .sweeps.efficiency import efficiencies
 from .sweeps.metrics import EFFICIENCY
 from .sweeps.settings import Cell
@@ -123,8 +123,7 @@ PROCESS = RecordType(
         Field("outcome", "how it ended, or running", "status", kind=Status),
         Field("reason", "why it did not end ok; else empty",
               lambda process: process.verdict.reason if process.verdict else "", kind=str),
-        Field("perf", "its mean rate",
-              lambda process: process.series.mean if process.series else NAN, "units/s"),
+        Field("perf", "its mean rate; null without a steady state", "rate", "units/s"),
         Field("std", "the standard deviation of its rates",
               lambda process: deviation(_rates(process)), "units/s"),
         Field("observations", "rates in the steady state",

@@ -67,7 +67,7 @@ def energy_of_row(row: Row) -> Energy | None:
     launches: dict[LaunchKey, list[Monitored]] = defaultdict(list)
     for device in row.measuring:
         launches[device.launch].append(device)
-    if row.is_bandwidth:
+    if row.is_bandwidth or row.summary.why_no_rate:
         return None
     return _mean([_of_launch(devices, row.ngpu) for devices in launches.values()])
 

@@ -24,7 +24,7 @@ from msgspec import Struct
 from ..codec import about
 from ..results.records import Record
 from .process import Processes, ProcessResult, series_by_launch, until
-from .statistics.interval import interval, pooled_mean
+from .statistics.interval import interval, pooled_mean, why_no_mean
 from .statistics.values import NAN, mean
 from .told import TFLOPS, told_by
 
@@ -89,6 +89,8 @@ def peaks(benchmarks: Mapping[str, Processes]) -> Peaks:
                 products[key].append(process)
         for key, processes in products.items():
             series = series_by_launch(processes)
+            if why_no_mean(series):
+                continue
             rate = pooled_mean(series)
             if key not in found or rate > found[key].tflop_s:
                 sure = interval(series, until(processes))

@@ -32,6 +32,7 @@ class Summary(Struct, frozen=True):
 
     interval: tuple[float, float] | None = None
     interval_holds: str | None = None
+    why_no_rate: str = ""
     until: float = 0.0
     observations: int = 0
     warmup_marked: int = 0
@@ -120,6 +121,8 @@ class Row(Struct, frozen=True, dict=True):
 
     @property
     def drift(self) -> float:
+        if self.summary.why_no_rate:
+            return NAN
         moving = [each.steady.change for each in self.counted if each.steady.problem]
         return max(moving, key=abs, default=NAN)
 
@@ -168,7 +171,7 @@ class Row(Struct, frozen=True, dict=True):
 
     def like_perf(self, value: float) -> Measured:
         """A number that is as uncertain as ``perf``, which it is proportional to."""
-        return Measured(value, abs(value) * self.uncertainty)
+        return Measured(NAN if self.summary.why_no_rate else value, abs(value) * self.uncertainty)
 
 
 class Failure(Struct, frozen=True):
@@ -225,7 +228,8 @@ class Report(Struct, frozen=True):
 
     @property
     def unmeasured(self) -> list[str]:
-        return [row.name for row in self.rows if math.isnan(row.perf)]
+        rows = (row for row in self.rows if not row.summary.why_no_rate)
+        return [row.name for row in rows if math.isnan(row.perf)]
 
     @property
     def has_measured(self) -> bool:

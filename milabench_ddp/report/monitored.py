@@ -52,9 +52,8 @@ class Monitored(Struct, frozen=True, dict=True):
 
     @property
     def rate(self) -> float:
-        """Units per second of its job; NaN if no process tells it."""
-        series = self.teller and self.teller.series
-        return series.mean if series else NAN
+        """Units per second of its job; NaN if it has none."""
+        return self.teller.rate if self.teller else NAN
 
     @property
     def window(self) -> Window | None:

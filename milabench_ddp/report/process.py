@@ -21,6 +21,7 @@ from .ranks.rank_summary import RankId, rank_id
 from .statistics.durations import Weighed, between, sum_of_ranks, weighed
 from .statistics.interval import Series
 from .statistics.steady import Steady, steady_state
+from .statistics.values import NAN
 from .statistics.window import Window, window_of
 
 BANDWIDTH = "GB/s"
@@ -99,6 +100,11 @@ class ProcessResult(Struct, frozen=True, dict=True):
         found = steady_state(measured.lines.rate)
         steps = float(measured.lines.steps[: found.start].sum())  # NaN if a line does not tell them
         return found, _series(measured, found), steps
+
+    @property
+    def rate(self) -> float:
+        """Units per second in its steady state; NaN if it has none."""
+        return NAN if self.series is None or self.series.why_no_mean else self.series.mean
 
     @property
     def observed(self) -> int:

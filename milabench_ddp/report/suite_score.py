@@ -105,6 +105,9 @@ def _why_none(rows: Rows, counting: Rows, runs: Sequence[RunInfo], enabled: Cont
         return "the run was cancelled"
     if not counting:
         return "no benchmark has a weight"
+    if unsure := [row.name for row in counting if row.summary.why_no_rate]:
+        are = "is" if len(unsure) == 1 else "are"
+        return f"{shown_names(unsure, SHOWN)} {are} no measurement"
     if not any(row.score > 0 for row in counting):
         return "every benchmark failed"
     left_out = _left_out(rows, runs, enabled)

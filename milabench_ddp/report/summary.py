@@ -3,7 +3,8 @@
 Ours are of the steady state of each process. The rate of a process is its total units over its
 total time there. ``perf`` is the mean of these rates over the processes, as in milabench. ``std``
 is the standard deviation of all observations in the steady state. ``sem`` is the standard error of
-``perf``: within its launch, or over several (see ``interval``).
+``perf``: within its launch, or over several (see ``interval``). Where the rates have no mean that
+tells anything, nothing is made of them: there is the reason instead.
 
 All numbers of a row are of the same steps, those in the steady state, and of the same processes,
 those that did not fail.
@@ -18,13 +19,13 @@ from typing import Any
 
 from ..results.records import TABLES, Payload, Record, recorded_weight, unit_of
 from . import compat
-from .mfu import Peaks, utilisation
+from .mfu import UNKNOWN, Peaks, utilisation
 from .model import Row, Summary
 from .monitored import host_samples, monitored, samples_in_use
 from .process import Processes, counted, per_launch, series_by_launch, units_of, until
 from .ranks.rank_summary import summarize_ranks
 from .score import machine_rate
-from .statistics.interval import interval, pooled_mean
+from .statistics.interval import interval, pooled_mean, why_no_mean
 from .statistics.values import NAN, deviation, largest, ratio
 from .told import Told, told_numbers
 
@@ -51,6 +52,9 @@ def summary_row(
     rates = array("d")
     for each in chain.from_iterable(series):
         rates.extend(each.rates)
+    why_no_rate = why_no_mean(series)
+    if why_no_rate:
+        series = []
     perf = pooled_mean(series)
     asked = until(processes)
     sure = interval(series, asked)
@@ -67,13 +71,16 @@ def summary_row(
         sem=ratio(sure.sem, perf) if sure else NAN,
         std=ratio(deviation(rates), perf),
         peak_memory=memory,
-        score=machine_rate(processes) * max(0.0, 1 - missing / len(processes)),
+        score=NAN
+        if why_no_rate
+        else machine_rate(processes) * max(0.0, 1 - missing / len(processes)),
         weight=recorded_weight(config) if weight is None else weight,
         enabled=weight is not None or bool(config.get("enabled", True)),
         unit=unit_of(records),
         summary=Summary(
             interval=(sure.low, sure.high) if sure else None,
             interval_holds=sure.holds if sure else None,
+            why_no_rate=why_no_rate,
             until=asked,
             observations=len(rates),
             warmup_marked=sum(process.warmup_marked for process in measured),
@@ -87,7 +94,7 @@ def summary_row(
         config=config,
         ranks=summarize_ranks((process.record, process.unsteady_of) for process in measured),
         tables=_tables([process.record for process in measured]),
-        used=utilisation(measured, peaks or {}),
+        used=UNKNOWN if why_no_rate else utilisation(measured, peaks or {}),
         told=told,
         processes=tuple(processes),
         monitored=monitored(processes),

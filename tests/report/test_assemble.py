@@ -44,7 +44,7 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         f"{tmp_path}/one/a.D1.data:6: the last line is cut off: ignored",
         f"runs that differ are pooled: preset: small ({one}), full ({two})",
         "a: its rates have several units, so they have no mean: images/s, items/s",
-        "b.D1: no steady state: it still rises 77.0%, from 50.135 to 88.715",
+        "b.D1: its rate still rises by 77.0%, from 50.14 to 88.71",
     ]
     assert [(failure.tag, failure.reason) for failure in made.failures] == [
         ("b.D0", f"{NO_USABLE_RATE}: 1 of the warm-up"),

@@ -1,12 +1,13 @@
 """The rates of both sides of a comparison over time, each benchmark in one chart."""
 
 from collections.abc import Iterator
+from operator import attrgetter
 
 from msgspec.structs import replace
 
 from ..charts.chart import Chart
 from ..course_charts import course_chart
-from ..page.courses import mean_rate, measuring, rate_course
+from ..page.courses import measuring, rate_course
 from .comparison_model import Comparison
 from .sides import Side
 from .verdicts import RatioVerdict
@@ -21,7 +22,7 @@ def rate_charts(comparison: Comparison, before: Side, after: Side) -> Iterator[C
     for each in sorted(with_ratio, key=lambda it: it.verdict not in CHANGES):
         shown = []
         for name, side in (("before", before), ("after", after)):
-            if processes := sorted(measuring(side.rows[each.name]), key=mean_rate):
+            if processes := sorted(measuring(side.rows[each.name]), key=attrgetter("rate")):
                 shown.append((name, processes[len(processes) // 2]))
         for course in rate_course(shown, each.unit):
             title = f"{each.name}: rate over time"

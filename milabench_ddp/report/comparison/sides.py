@@ -101,7 +101,7 @@ class Side(Struct, frozen=True, dict=True):
             if failure.benchmark == name:
                 return ": ".join(filter(None, (failure.outcome, failure.reason)))
         if name in self.rows:
-            return "no rate"
+            return self.rows[name].summary.why_no_rate or "no rate"
         if name in self.skipped:
             return f"skipped: {self.skipped[name].reason}"
         return f"not in {self.given}"

@@ -13,9 +13,27 @@ UNMEASURED = 0.02  # of the time of a process
 UNSTABLE = 0.1  # the standard deviation of the observations, of their mean
 
 
+@finding(
+    "error",
+    "{place}: {why}{where}: it has no rate, and the suite has no score",
+    "see what the program counts as its work and its time (a GPU is asynchronous: synchronize it "
+    "before the time is taken), or let it warm up for longer",
+    section="rate",
+)
+def no_measurement(row: Row) -> Finds:
+    """Rates whose mean tells nothing, because they have no level, or scatter over everything."""
+    if why := row.summary.why_no_rate:
+        alone = [each for each in row.counted if each.series and each.series.why_no_mean]
+        where = in_some_of(alone, row.counted) if alone else ""
+        place = alone[0].record.tag if alone else row.name
+        yield Found(place, {"processes": len(alone)}, {"why": why, "where": where})
+
+
 @finding("warning", "{place}: {problem}{where}", "let it warm up for longer", section="rate")
 def no_steady_state(row: Row) -> Finds:
     """Rates that still rise or fall at the end."""
+    if row.summary.why_no_rate:
+        return
     # what failed may have become slow because of that
     unsteady = [each for each in row.counted if each.steady.problem and not each.failed]
     if unsteady:
@@ -40,7 +58,7 @@ def bimodal(row: Row) -> Finds:
 
     Of several launches, the interval over them tells how unsure that makes the mean.
     """
-    counted = row.counted if row.summary.launches <= 1 else []
+    counted = row.counted if row.summary.launches == 1 else []
     unsteady = [each for each in counted if each.steady.visits]
     found = [(each.steady.visits, each.observed, each.record.tag) for each in unsteady]
     if found:
@@ -80,7 +98,7 @@ def until_not_reached(row: Row) -> Finds:
 def unstable(row: Row) -> Finds:
     """Observations that differ by a tenth and more from one to the next, where there are many."""
     found = []
-    for process in row.counted:
+    for process in () if row.summary.why_no_rate else row.counted:
         if process.series is not None and process.observed >= FEWEST:
             spread = deviation(process.series.rates) / process.series.mean
             if spread > UNSTABLE:

@@ -19,7 +19,7 @@ from ..process import (
 )
 from ..ranks.rank_summary import RankId, rank_id, summarize_ranks
 from ..run_info import run_info
-from ..statistics.interval import pooled_mean
+from ..statistics.interval import pooled_mean, why_no_mean
 from ..statistics.values import mean
 
 IRRELEVANT = ("device", "id", "uuid", "memory", "cpus")  # facts of a device that change nothing
@@ -100,6 +100,8 @@ def run_point(path: Path) -> RunPoint:
 
 def _without_rate(run: Run, processes: Mapping[str, Processes]) -> Iterator[tuple[str, str]]:
     for name, found in processes.items():
+        if why := why_no_mean(series_by_launch(counted(found))):
+            yield name, why
         for process in found:
             if process.failed and process.verdict is not None:
                 yield name, ": ".join(filter(None, (process.status, process.verdict.reason)))
@@ -110,9 +112,9 @@ def _without_rate(run: Run, processes: Mapping[str, Processes]) -> Iterator[tupl
 
 def _benchmark(measured: Processes) -> BenchmarkPoint | None:
     """A benchmark by the processes that count; None if they measured nothing, or several units."""
-    units = units_of(measured)
-    rate = pooled_mean(series_by_launch(measured))
-    if len(units) > 1 or not rate > 0:
+    units, series = units_of(measured), series_by_launch(measured)
+    rate = pooled_mean(series)
+    if len(units) > 1 or not rate > 0 or why_no_mean(series):
         return None
     alone = dict(_devices_alone(measured))
     return BenchmarkPoint(rate, "".join(units), alone or dict(_devices_of_ranks(measured)))

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from operator import attrgetter
 from typing import TypeVar
 
 from ...numerics import Floats, np
@@ -100,7 +101,7 @@ def is_named(label: str, findings: Iterable[Finding]) -> bool:
 def _rates(row: Row, findings: Sequence[Finding]) -> Iterator[Course]:
     processes = measuring(row)
     named = [process for process in processes if is_named(process.record.tag, findings)]
-    chosen = choose(processes, mean_rate, BY_RATE, named)
+    chosen = choose(processes, attrgetter("rate"), BY_RATE, named)
     shown = [(f"{process.record.tag}{word}", process) for process, word in chosen]
     yield from rate_course(shown, row.unit)
 
@@ -133,10 +134,6 @@ def rate_course(processes: Sequence[tuple[str, ProcessResult]], unit: str) -> It
 def measuring(row: Row) -> list[ProcessResult]:
     """The processes that count, and measured something."""
     return [process for process in counted(row.processes) if len(process.measured)]
-
-
-def mean_rate(process: ProcessResult) -> float:
-    return process.series.mean if process.series else NAN
 
 
 def _observations(process: ProcessResult) -> RateColumns:

@@ -158,6 +158,8 @@ def launch_work(process: ProcessResult) -> LaunchWork:
     times = launch_times(record, process.unsteady_of, fewest=1)
     if times is None or times.exposed.shape[1] < 2 or process.series is None:
         raise NoPredictionError(f"{record.tag} does not tell what is exposed of each step")
+    if process.series.why_no_mean:
+        raise NoPredictionError(f"{record.tag}: {process.series.why_no_mean}")
     before, backward = _halves(times)
     if len(times.ids) == 1:  # what it does instead of communication is its own work
         backward = backward + times.exposed[:, 1:]

@@ -14,24 +14,33 @@ section 6.3).
 The interval reaches to the level at the end of each process, if rates still move there, and to the
 rate that its start-up approaches (see ``steady``). Of launches that were made until it was narrow
 (see ``stopping``), it is never narrower than was asked.
+
+**A mean that tells nothing is no number.** It tells nothing if the rates of a process have no level
+(see ``steady``), and if two standard errors of it, or the reach of the interval, are as large as
+itself: what was measured may be anything from nothing to the double. Two standard errors stand for
+the interval, because by Student's t that of two launches is 13 of them, also where both are alike.
 """
 
 import math
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import chain
 from operator import mul
 
 from msgspec import Struct, field
 
 from ...numerics import np
 from ...table import given_percent_text
+from . import steady
 from .batch_means import MeanError, mean_error, t_quantile
-from .steady import Steady
-from .values import mean
+from .steady import Steady, rate_text
+from .values import mean, percentile
 
 ROUNDING = 1e-12  # of the mean: what is smaller is not of the rates, but of sums of them
 WITHIN = "the mean rate within this launch"
 FEWEST = 60  # of a process: what happens in one of 20 steps is hardly missed by as many
+SURE = 2.0  # standard errors that a mean must exceed
+NO_LEVEL, TOO_UNSURE = "no steady state", "too unsure"
 
 
 class Series(Struct, frozen=True, dict=True):
@@ -50,6 +59,19 @@ class Series(Struct, frozen=True, dict=True):
     @property
     def measured(self) -> int:
         return self.found.start + len(self.rates)
+
+    @cached_property
+    def why_no_mean(self) -> str:
+        """Why its mean tells nothing: empty if it does, or if too few rates show anything."""
+        if not self.found.has_level:
+            return f"{NO_LEVEL}: {self.found.problem}"
+        if self.measured < steady.FEWEST or not self.mean > 0:
+            return ""
+        far = max(SURE * _error(self).sem / self.mean, self.found.below, self.found.above)
+        if far < 1:
+            return ""
+        low, high = (rate_text(percentile(sorted(self.rates), share)) for share in (0.05, 0.95))
+        return f"{TOO_UNSURE}: 9 of 10 of its rates are between {low} and {high}"
 
 
 Launches = Sequence[Sequence[Series]]  # the series of the processes of each launch
@@ -70,6 +92,17 @@ class Interval(Struct, frozen=True):
             return WITHIN
         made = f", made until it was ±{given_percent_text(self.until)}" if self.until else ""
         return f"the mean rate over {self.launches} launches{made}"
+
+
+def why_no_mean(launches: Launches) -> str:
+    """Why ``pooled_mean(launches)`` tells nothing, in one of them or over all; empty if it does."""
+    for series in chain.from_iterable(launches):
+        if series.why_no_mean:
+            return series.why_no_mean
+    if len(launches) < 2 or SURE * over_launches(launches).sem <= pooled_mean(launches):
+        return ""
+    means = [pooled_mean([launch]) for launch in launches]
+    return f"{TOO_UNSURE}: its launches reach {rate_text(min(means))} to {rate_text(max(means))}"
 
 
 def pooled_mean(launches: Launches) -> float:

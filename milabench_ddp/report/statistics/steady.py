@@ -27,6 +27,8 @@ halves differ, and to the rate that a start-up approaches (see ``start_up``). If
 is at a level of its own instead, it may be one of two: the interval then reaches to the mean of the
 run. Rates at one of two levels in turn (see ``levels``) are steady, but few visits to a level are
 worth few observations.
+
+Rates that change by a factor of two or more have no level that a mean would tell (``has_level``).
 """
 
 import math
@@ -36,6 +38,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...numerics import Floats, np
+from ...table import Measured
 from . import levels, start_up
 from .batch_means import MeanError, mean_error
 from .values import COARSE, is_far
@@ -49,6 +52,7 @@ FITTED = 3  # parameters: two levels, and the place between them
 NEAR = 3  # neighbours on each side of a pause
 BLOCK = 2**14  # observations
 EDGE = 10  # a step has at least this part of the series on each side
+TOO_FAR = 2.0  # the factor: beyond it, what was measured is another thing at the end
 
 
 class Steady(Struct, frozen=True):
@@ -60,6 +64,7 @@ class Steady(Struct, frozen=True):
     below: float = 0.0  # how far below the mean the interval reaches at least, as a fraction of it
     above: float = 0.0
     visits: int = 0  # to two levels in turn, if there are too few; else 0
+    has_level: bool = True  # whether the rest is near one: if not, its mean tells nothing
 
     def reaching(self, change: float, margin: float) -> "Steady":
         """With an interval to what is off the mean by ``change``, and by ``margin`` beyond it."""
@@ -108,17 +113,15 @@ def _unsure_start(rates: Floats, found: Steady) -> Steady:
     It may as well be one of two levels in turn, so the interval reaches to the mean of the run.
     """
     rest = rates[found.start :]
-    mean = float(rest.mean())
-    if mean <= 0:
+    before, mean = float(rates[: found.start].mean()), float(rest.mean())
+    if min(before, mean) <= 0:
         return found
-    apart = float(rates[: found.start].mean()) / mean - 1
+    apart, change = before / mean - 1, mean / before - 1
     how = f"{abs(apart):.1%} {'slower' if apart < 0 else 'faster'}"
-    share, first = found.start / len(rates), f"{found.start} of {len(rates)} observations"
-    if found.start == len(rates) // 2:
-        first = "half"
-    left_out = "which is left out, is" if first == "half" else "which are left out, are"
-    problem = f"no steady state: the first {first}, {left_out} {how} than the rest"
-    told = replace(found, problem=problem, change=-apart / (1 + apart))
+    first = f"the first {found.start} of its {len(rates)} rates"
+    problem = f"{first}, which are left out, are {how} than the rest"
+    told = replace(found, problem=problem, change=change)
+    share = found.start / len(rates)
     return told.reaching(apart * share, mean_error(rest).half_width / mean)
 
 
@@ -183,6 +186,9 @@ def _moves(rates: Floats, start: int) -> Steady:
     sure = halves / max(2 * error.sem, 1e-12 * abs(float(rates.mean())))
     fit = _nearest(rates, _curve(rates, 1), step)
     before, after, mean = float(fit[0]), float(fit[-1]), float(rates.mean())
+    if min(before, after) <= 0:  # of a line through rates that begin, or end, near to 0
+        edge = max(2, count // EDGE)
+        before, after = float(rates[:edge].mean()), float(rates[-edge:].mean())
     if min(before, mean) <= 0:
         return Steady(start)
     change = after / before - 1
@@ -190,10 +196,15 @@ def _moves(rates: Floats, start: int) -> Steady:
     problem = ""
     if sure > MOVES and abs(change) > MATTERS:
         how = "rises" if after > before else "falls"
-        problem = (
-            f"no steady state: it still {how} {abs(change):.1%}, from {before:.5g} to {after:.5g}"
-        )
-    return Steady(start, problem, change).reaching(after / mean - 1, margin)
+        by = f" by {abs(change):.1%}," if change < 1 else ""
+        problem = f"its rate still {how}{by} from {rate_text(before)} to {rate_text(after)}"
+    has_level = not problem or 1 / TOO_FAR < after / before < TOO_FAR
+    found = Steady(start, problem, change, has_level=has_level)
+    return found.reaching(after / mean - 1, margin)
+
+
+def rate_text(rate: float) -> str:
+    return Measured(rate, rate / 1000).text(".5g")
 
 
 def _error(deviations: Floats, parameters: int) -> MeanError:

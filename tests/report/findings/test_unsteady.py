@@ -18,7 +18,7 @@ def test_a_rate_that_still_falls_is_told_in_figures(tmp_path: Path) -> None:
     write(tmp_path, "b.D1", config("b", device=1), start(), rates([100.0] * 60), end())
     made = report_of([tmp_path])
     (warning,) = (each for each in made.findings if each.name == "no_steady_state")
-    assert warning.sentence.startswith("b.D0: no steady state: it still falls 5.")
+    assert warning.sentence.startswith("b.D0: its rate still falls by 5.")
     assert warning.sentence.endswith("(in 1 of 2 processes)")
     assert warning.evidence["change"] == made.rows[0].drift
     assert -0.06 < made.rows[0].drift < -0.05
@@ -96,8 +96,7 @@ def test_a_level_that_is_left_out_is_told(tmp_path: Path) -> None:
     write(tmp_path, "b.D0", config("b", device=0), start(), rates(values), end())
     made = report_of([tmp_path])
     assert made.warnings == [
-        "b.D0: no steady state: the first 12 of 60 observations, which are left out, are 7.8% "
-        "slower than the rest"
+        "b.D0: the first 12 of its 60 rates, which are left out, are 7.8% slower than the rest"
     ]
     interval = made.rows[0].summary.interval
     assert interval is not None

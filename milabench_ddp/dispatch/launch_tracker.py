@@ -127,7 +127,7 @@ class LaunchTracker:
     def _verdict(self, processes: Sequence[ProcessState]) -> Verdict:
         cause = self._cause or self._first_failure()
         if cause is not None:
-            said = self._who_hangs(processes, timed_out=is_timeout(cause.reason))
+            said = self._who_hangs(processes, cause)
             slow = [process.verdict for process in processes if process.goes_on]
             if slow and not said and cause.outcome is Outcome.TIMEOUT:
                 return slow[0]
@@ -137,13 +137,15 @@ class LaunchTracker:
                 return Verdict(Outcome.FAILED, reason)
         return Verdict(Outcome.OK)
 
-    def _who_hangs(self, processes: Sequence[ProcessState], *, timed_out: bool) -> str:
+    def _who_hangs(self, processes: Sequence[ProcessState], cause: Verdict) -> str:
         """The first job in which a rank hangs, by where its ranks on all nodes were.
 
         Where a rank was when torchrun ended it says that it hangs only if another timed out.
         """
         numbers = {process.name: process.job for process in self.launch.processes}
         jobs: dict[object, list[ProcessState]] = {}
+        is_late = cause.outcome is Outcome.TIMEOUT
+        timed_out = is_timeout(cause.reason)
         for process in processes:
             number = numbers.get(process.tag)
             jobs.setdefault(process.tag if number is None else number, []).append(process)
@@ -151,7 +153,8 @@ class LaunchTracker:
             if any(process.goes_on for process in job):
                 continue  # one tells the rates of all
             calls = [call for process in job for call in process.calls]
-            if said := who_hangs(call for call in calls if timed_out or call.state != ENDED):
+            calls = [call for call in calls if timed_out or call.state != ENDED]
+            if said := who_hangs(calls, timed_out=is_late):
                 return f"{job[0].tag}: {said}" if len(jobs) > 1 else said
         return ""
 

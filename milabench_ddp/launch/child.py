@@ -152,7 +152,9 @@ class Child:
             if stat := read_stat(pid):
                 survivors.append(Survivor(pid, stat.born, self._process.tag[0]))
         seen = [call for call in calls if call.state != ENDED]
-        reason = with_hang(verdict, who_hangs(seen)).reason
+        reason = with_hang(
+            verdict, who_hangs(seen, timed_out=verdict.outcome is Outcome.TIMEOUT)
+        ).reason
         self._emit(Ended(self.tag, now, end.returncode, verdict.outcome, reason))
         return ProcessState(
             tag=self.tag,

@@ -42,20 +42,30 @@ def calls_of(found: Iterable[Looked]) -> tuple[RankCall, ...]:
                 call = f"`{cut}` ({frame})" if source else str(frame)
             waits = waits_in(stack)
             calls.append(
-                RankCall(seen.rank, seen.state, call, waits, seen.moves, is_busy=seen.is_busy)
+                RankCall(
+                    seen.rank,
+                    seen.state,
+                    call,
+                    waits,
+                    seen.moves,
+                    is_busy=seen.is_busy,
+                    untold=seen.untold,
+                )
             )
     return tuple(calls)
 
 
-def who_hangs(calls: Iterable[RankCall]) -> str:
+def who_hangs(calls: Iterable[RankCall], *, timed_out: bool = False) -> str:
     """A sentence that names the ranks that hang, then those that wait; empty if nothing is known.
 
     Args:
         calls: where each rank of a job was.
+        timed_out: whether nothing else is known of why it ended: then also why that is not.
     """
     groups: dict[tuple[str, str], list[int]] = {}
     ranks: Sequence[RankCall] = sorted(calls, key=lambda call: (_waits(call), call.rank or 0))
-    if not any(call.call or call.state in _STATES for call in ranks):
+    is_known = any(call.call or call.state in _STATES for call in ranks)
+    if not is_known and not (timed_out and any(call.untold for call in ranks)):
         return ""
     if len(ranks) == 1 and ranks[0].rank is None:
         return f"it {_does(ranks[0], has_suspect=False)[0]}"
@@ -138,7 +148,9 @@ def _does(call: RankCall, *, has_suspect: bool) -> tuple[str, str]:
         return f"waits in {at}", f"wait in {at}"
     if not call.call:
         verb = "run" if call.state == "R" else "sleep"
-        return f"{verb}s, and does not tell its stack", f"{verb}, and do not tell their stacks"
+        why = f" ({call.untold})" if call.untold else ""
+        one, several = f"{verb}s, and does not tell where", f"{verb}, and do not tell where"
+        return one + why, several + why
     if call.moves:
         return f"is in {call.call}", f"are in {call.call}"
     if call.is_busy:  # it may be slow, or never return: nothing tells

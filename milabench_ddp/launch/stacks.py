@@ -2,17 +2,15 @@
 
 Our programs write the stacks of their threads at a signal, in C, so also where Python does not run.
 A process gets the signal only if it says in two ways that it catches it: by a file of its own, and
-to the kernel. Of other ranks py-spy tells the stack, where it is installed and allowed to, and of
-every process the kernel tells its state. A rank that torchrun ends, because one on another node has
+to the kernel. Of other ranks py-spy tells the stack, or else why it may not, and of every process
+the kernel tells its state. A rank that torchrun ends, because one on another node has
 failed, has shown its stacks at SIGTERM.
 """
 
 import math
 import os
 import re
-import shutil
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -23,8 +21,8 @@ from msgspec import Struct
 
 from ..files import read_bytes
 from ..hidden import SECRETS
-from . import reap
-from .stack_frames import Threads, of_faulthandler, of_py_spy
+from . import py_spy, reap
+from .stack_frames import Threads, of_faulthandler
 
 STACKS = "MILABENCH_STACKS"  # the folder that has a file of each process that can be asked
 ENDED = "SIGTERM"  # the state of a rank of which is known where it was at that signal
@@ -51,6 +49,7 @@ class Looked(Struct, frozen=True):
     threads: Threads  # empty if it does not tell its stacks
     moves: bool = False  # its main thread was somewhere else a while later
     is_busy: bool = False  # it computed meanwhile
+    untold: str = ""  # why py-spy told no stacks, and what would let it
 
 
 class Look:
@@ -73,7 +72,7 @@ class Look:
             file = folder / str(pid)
             if _size(file) or (file.exists() and _catches(pid)):
                 self._answers[pid] = _Answer(pid, file)
-        self._spied = _spy([pid for pid in self._ranks if pid not in self._answers])
+        self._spied = {pid: py_spy.Spy(pid) for pid in self._ranks if pid not in self._answers}
         self._began = time.monotonic()
         self._computed = {pid: _cpu_seconds(pid) for pid in self._ranks}
         self.ask()
@@ -101,12 +100,12 @@ class Look:
         )
         for _, _, pid in in_order:
             threads: Threads = ()
-            moves = False
+            moves, untold = False, ""
             if pid in self._answers:
                 threads, *later = map(of_faulthandler, self._answers[pid].texts())
                 moves = any(each and each[-1] != threads[-1] for each in later if threads)
             elif pid in self._spied:
-                threads = of_py_spy(_output(self._spied[pid], deadline))
+                threads, untold = self._spied[pid].told(deadline)
             is_rank, state = pid in self._ranks, status(pid).get("State", "")[:1]
             rank, kernel = self._ranks.get(pid), _kernel(pid)
             words = _read(Path(f"/proc/{pid}/cmdline")).split("\0")
@@ -114,7 +113,7 @@ class Look:
             computed = _cpu_seconds(pid) - self._computed.get(pid, math.inf)
             is_busy = lasted > PAUSE / 2 and computed >= BUSY * lasted
             found.append(
-                Looked(pid, rank, is_rank, command, state, kernel, threads, moves, is_busy)
+                Looked(pid, rank, is_rank, command, state, kernel, threads, moves, is_busy, untold)
             )
         for answer in self._answers.values():
             answer.close()
@@ -243,30 +242,6 @@ def _size(file: Path) -> int:
 def _ranks(pids: set[int]) -> dict[int, int | None]:
     told = {pid: rank for pid in pids if (rank := reap.rank(pid)) is not None}
     return {pid: rank for pid, rank in told.items() if reap.parent(pid) not in told}
-
-
-def _spy(pids: list[int]) -> "dict[int, subprocess.Popen[str]]":
-    program = shutil.which("py-spy")
-    if program is None:
-        return {}
-    started = {}
-    for pid in pids:
-        command = [program, "dump", "--json", "--nonblocking", "--pid", str(pid)]
-        quiet = subprocess.DEVNULL
-        with suppress(OSError):  # it is of another machine, or its interpreter is gone
-            started[pid] = subprocess.Popen(
-                command, stdin=quiet, stdout=subprocess.PIPE, stderr=quiet, errors="replace"
-            )
-    return started
-
-
-def _output(spy: "subprocess.Popen[str]", deadline: float) -> str:
-    with spy:
-        try:
-            return spy.communicate(timeout=max(deadline - time.monotonic(), 0.01))[0]
-        except subprocess.TimeoutExpired:
-            spy.kill()
-            return ""
 
 
 def _kernel(pid: int) -> str:

@@ -36,6 +36,7 @@ class RankCall(Struct, frozen=True):
     moves: bool = False  # it was somewhere else a while later
     begun: int | None = None  # collectives of all ranks that it began, by its flight recorder
     is_busy: bool = False  # it computed meanwhile
+    untold: str = ""  # why its call is not known, and what would have shown it
 
 
 class Survivor(Struct, frozen=True):

@@ -5,6 +5,7 @@ import os
 import select
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -198,7 +199,7 @@ def test_a_slow_program_does_not_hang(
         child.read(fd)
     last = child.observed.times.pop()
     child.observed.times.extend(last - seconds for seconds in ago)
-    child.begin_look()
+    child.begin_look().found(time.monotonic())
     here = ((Frame("main.py", 7, "main"),),)
     child.looked = [Looked(child.pid, None, True, "python main.py", "R", "", here)]
     child.kill()

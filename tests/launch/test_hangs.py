@@ -53,7 +53,7 @@ def test_the_rank_that_does_not_wait(rank: int, others: str):
         ),
         (
             [waiting(0), hung(1, "S", "")],
-            "rank 1 sleeps, and does not tell its stack; rank 0 waits in all_reduce",
+            "rank 1 sleeps, and does not tell where; rank 0 waits in all_reduce",
         ),
         ([waiting(0), hung(1, "", "")], "rank 1 has ended; rank 0 waits in all_reduce"),
     ],

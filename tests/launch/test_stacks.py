@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from benchmarks.common import stacks as in_programs
 from milabench_ddp.dispatch.this_host import free_ports
 from milabench_ddp.events import Ended, Outcome, Output
-from milabench_ddp.launch import stacks
+from milabench_ddp.launch import py_spy, stacks
 from milabench_ddp.plan.launch import Launch
 from tests.support.launches import launch
 from tests.support.supervised import EMIT, supervise, supervise_past_deadline
@@ -67,7 +67,7 @@ def test_programs_and_supervisor_agree():
 def test_ranks_that_hang_are_told_from_those_that_wait(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(stacks.shutil, "which", lambda name: None)  # no py-spy
+    monkeypatch.setattr(py_spy.shutil, "which", lambda name, path: None)  # no py-spy
     block = "signal.pthread_sigmask(signal.SIG_BLOCK, [SIGNAL])"
     job = ranks(
         tmp_path,
@@ -203,6 +203,7 @@ def test_a_signal_is_sent_to_those_alone_that_catch_it(
     pid = os.getpid()
     (tmp_path / str(pid)).touch()
     assert signal.getsignal(stacks.SIGNAL) is signal.SIG_DFL  # it would end this process
+    monkeypatch.setattr(py_spy.shutil, "which", lambda name, path: None)
     monkeypatch.setattr(stacks.time, "sleep", None)  # there is nothing to wait for
     ((seen,),) = stacks.look([stacks.Look(lambda: {pid}, pid, 3, tmp_path)])
     assert (seen.pid, seen.rank, seen.is_rank, list(seen.threads)) == (pid, 3, True, [])
@@ -216,7 +217,7 @@ def test_py_spy_that_does_not_work_and_a_folder_that_is_gone(
     spy = tmp_path / "py-spy"
     spy.write_bytes(program)
     spy.chmod(0o755)
-    monkeypatch.setattr(stacks.shutil, "which", lambda name: str(spy))
+    monkeypatch.setattr(py_spy.shutil, "which", lambda name, path: str(spy))
     command = ["sh", "-c", "read line; exit", "sh", "--token", "hunter2"]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as child:
         look = stacks.Look(lambda: {child.pid}, child.pid, 0, tmp_path / "none")

@@ -1,0 +1,62 @@
+"""Asks py-spy for the stacks of a process that tells none itself, or else why it may not."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from .stack_frames import Threads, of_py_spy
+
+NOT_INSTALLED = "py-spy would, and is not installed: pip install py-spy"
+PTRACE_SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")
+
+
+class Spy:
+    """A py-spy that looks at a process."""
+
+    def __init__(self, pid: int) -> None:
+        self._process: subprocess.Popen[str] | None = None
+        here = Path(sys.executable).parent  # which need not be on PATH
+        program = shutil.which("py-spy", path=f"{here}{os.pathsep}{os.environ.get('PATH', '')}")
+        if program is None:
+            return
+        command = [program, "dump", "--json", "--nonblocking", "--pid", str(pid)]
+        with suppress(OSError):  # it is of another machine, or its interpreter is gone
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                errors="replace",
+            )
+
+    def told(self, deadline: float) -> tuple[Threads, str]:
+        """The stacks, or why there are none and what would let it; by a deadline, monotonic."""
+        if self._process is None:
+            return (), NOT_INSTALLED
+        with self._process as spy:
+            try:
+                told, error = spy.communicate(timeout=max(deadline - time.monotonic(), 0.01))
+            except subprocess.TimeoutExpired:
+                spy.kill()
+                return (), "py-spy did not answer in time"
+        threads = of_py_spy(told)
+        return threads, "" if threads else _why_untold(error)
+
+
+def _why_untold(error: str) -> str:
+    """The reason, by what py-spy printed."""
+    what, _, _ = error.partition("Stack backtrace:")  # which has any word in it
+    if not re.search("permi", what, re.IGNORECASE):
+        said = re.search("^Error: (.*)$", what, re.MULTILINE)
+        return f"py-spy says: {said[1]}" if said else "py-spy told nothing"
+    scope = ""
+    with suppress(OSError):  # without Yama
+        scope = PTRACE_SCOPE.read_text().strip()
+    if scope in ("", "0"):
+        return "py-spy may not read it: a container needs `--cap-add SYS_PTRACE`"
+    return f"py-spy may not read it: `sysctl kernel.yama.ptrace_scope` is {scope}, not 0"

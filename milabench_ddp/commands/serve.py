@@ -8,14 +8,17 @@ from ..report.assemble import report_of
 from ..report.page.page import report_html
 from ..report.server.served_runs import Runs
 from ..report.server.server import Server
-from ..results.find_run import run_folders
+from ..results.find_run import is_run, not_there, run_folders
 
 
 def main(options: ServeOptions) -> int:
     """Serve the reports of runs until Ctrl-C."""
-    for path in run_folders(options.runs):
+    folders = run_folders(options.runs)
+    for path in folders:
         if not path.is_dir():
-            raise RunDirError(f"{path} is not a folder")
+            raise RunDirError(not_there(path))
+    if not any(map(is_run, folders)):
+        print(f"no run in {' '.join(options.runs)} yet: runs that come are shown", flush=True)
     try:
         server = Server(Runs(options.runs, page_of), options.port)
     except OSError as error:

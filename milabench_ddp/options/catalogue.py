@@ -72,6 +72,7 @@ GROUPS = {
         "resolve": Command("suite.ResolveOptions", "print the resolved configuration"),
     },
     "read what was measured": {
+        "runs": Command("reading.RunsOptions", "list runs, the newest first, and remove old ones"),
         "report": Command(
             "reading.ReportOptions", "report on the measurements in run folders",
             examples=_OF_REPORT, exit_codes=_OF_RUNS,

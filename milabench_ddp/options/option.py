@@ -106,6 +106,14 @@ def seconds(text: str) -> float:
     return value
 
 
+def age(text: str) -> float:
+    """The seconds of an age such as ``12h``, ``30d`` or ``2w``."""
+    unit = {"h": 3600, "d": 86400, "w": 7 * 86400}.get(text[-1:])
+    if unit is None or not text[:-1].isdecimal():
+        raise _wrong(text, "is not an age such as 12h, 30d or 2w")
+    return seconds(text[:-1]) * unit
+
+
 def interval(text: str) -> float:
     """A number of seconds between two samples; 0 for none."""
     value = seconds(text)

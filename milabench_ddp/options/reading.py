@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from .option import (
+    age,
     fail_on,
     fail_on_slower,
     names_option,
@@ -25,6 +26,19 @@ class RunFolderOptions:
     run: str = option(
         "", "the run folder; `latest` is the newest run", is_positional=True, metavar="RUN"
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunsOptions:
+    """The options of ``runs``."""
+
+    runs: tuple[str, ...] = runs_option("these runs; without it those in runs/", nargs="*")
+    older_than: float | None = option(
+        None, "only runs that ended so long ago, such as 30d; says what --remove would remove",
+        type=age, metavar="AGE",
+    )  # fmt: skip
+    remove: bool = option(False, "remove them, but none that goes on")
+    yes: bool = option(False, "remove them without a question")
 
 
 @dataclass(frozen=True, kw_only=True)

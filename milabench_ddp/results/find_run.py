@@ -80,7 +80,7 @@ def begun(run: Path) -> float:
 
 def not_there(path: Path) -> str:
     """A sentence: there is no such run, but these, the nearest or the newest."""
-    folders = list(dict.fromkeys([path.parent, path.parent / "runs", default_base() / "runs"]))
+    folders = list(dict.fromkeys([path.parent / "runs", path.parent, default_base() / "runs"]))
     for folder in folders:
         names = runs_in(folder)
         if path.name in names:

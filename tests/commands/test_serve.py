@@ -28,6 +28,16 @@ def test_it_says_where_shows_the_report_and_ends_at_ctrl_c(at: Workplace) -> Non
     assert "<title>sedumoje" in text
 
 
+def test_a_folder_without_runs_is_said(at: Workplace) -> None:
+    with at.start("serve", ".", "--port", "0") as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(2)]
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE)
+    assert lines[0] == "no run in . yet: runs that come are shown\n"
+    assert lines[1].startswith("http://127.0.0.1:")
+
+
 def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -40,7 +50,7 @@ def test_what_is_not_there_is_an_error_at_once(capsys: pytest.CaptureFixture[str
     assert main(["serve", "no/such*"]) == 2
     assert "no run folder matches no/such*" in capsys.readouterr().err
     assert main(["serve", "no/such"]) == 2
-    assert "no/such is not a folder" in capsys.readouterr().err
+    assert "no run folder no/such" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("port", ["65536", "-1", "http"])

@@ -1,0 +1,143 @@
+"""``milabench runs``: list runs, the newest first, and remove old ones."""
+
+import shutil
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct
+
+from ..config.tree import default_base
+from ..errors import MilabenchError, RunDirError, SelectionError
+from ..events import Status
+from ..files import disk_use
+from ..options.reading import RunsOptions
+from ..results.find_run import begun, is_run, newest_first, not_a_run, not_there, run_folders
+from ..results.lock import alive, goes_on
+from ..results.read_state import ignore, read_state
+from ..results.run_dir import RunDir
+from ..results.state import RunState
+from ..table import Column, Table, size_text, text_lines
+
+
+class ListedRun(Struct, frozen=True):
+    """A run folder, and what its state tells."""
+
+    path: Path
+    began: float  # seconds since the epoch
+    last: float  # when it ended, or began if that is not known
+    size: int  # bytes
+    state: str  # how it ended, or that it goes on; empty if its files do not tell
+    ok: int | None = None  # benchmarks
+    failed: int | None = None
+
+    @property
+    def why_kept(self) -> str:
+        """Why it must not be removed; empty if it may be."""
+        if self.path.is_symlink():
+            return "a link"
+        return "" if self.state not in ("", _GOES_ON) else self.state or "not known to have ended"
+
+
+_GOES_ON = "goes on"
+_COLUMNS = (
+    Column("run"),
+    Column("began (UTC)"),
+    Column("state"),
+    Column("ok", "d"),
+    Column("failed", "d"),
+    Column("size", right=True),
+    Column("kept", unknown=""),
+)
+
+
+def main(options: RunsOptions) -> int:
+    """List runs, or remove those that are named or old enough, and have ended; returns 0."""
+    if options.remove and not options.runs and options.older_than is None:
+        raise SelectionError("--remove: which runs? name them, or say --older-than, such as 30d")
+    home = default_base() / "runs"
+    folders = [path for path in run_folders(options.runs or [home]) if path != home]
+    for path in folders:
+        if not is_run(path):
+            raise RunDirError(not_a_run(path) if path.is_dir() else not_there(path))
+    found = [listed(path) for path in newest_first(folders)]
+    if options.older_than is not None:
+        found = [run for run in found if run.last < time.time() - options.older_than]
+    if not found:
+        print(
+            "no run is so old"
+            if folders
+            else f"no runs in {home.absolute()}: `milabench run` makes one"
+        )
+        return 0
+    is_removal = options.remove or options.older_than is not None
+    columns = _COLUMNS if is_removal and any(run.why_kept for run in found) else _COLUMNS[:-1]
+    rows = [_row(run, home)[: len(columns)] for run in found]
+    for line in text_lines(Table(columns, tuple(rows)), "  "):
+        print(line)
+    if is_removal:
+        _remove([run for run in found if not run.why_kept], options)
+    return 0
+
+
+def _row(run: ListedRun, home: Path) -> tuple[object, ...]:
+    name = run.path.name if run.path.parent == home else str(run.path)
+    began = time.strftime("%Y-%m-%d %H:%M", time.gmtime(run.began))
+    size = size_text(run.size)
+    return name, began, run.state or None, run.ok, run.failed, size, run.why_kept or None
+
+
+def listed(path: Path) -> ListedRun:
+    run, state = RunDir(path), None
+    with suppress(MilabenchError):  # of a newer version, or damaged
+        state = read_state(run, ignore)
+        if state is not None and state.header.jobs and state.header.outcome is None:
+            from ..dispatch.follow import settle  # few runs are such, and it takes long to import
+
+            settle(run)
+            state = read_state(run, ignore)
+    began, (size, _) = begun(path), disk_use(path)
+    if state is None:
+        return ListedRun(path, began, began, size, "")
+    counts = Counter(each.status for each in state.benchmarks.values())
+    failed = sum(counts[each] for each in Status if each.has_ended)
+    failed -= counts[Status.OK] + counts[Status.SKIPPED]
+    last = state.header.ended or began
+    return ListedRun(path, began, last, size, _state(state), counts[Status.OK], failed)
+
+
+def _state(state: RunState) -> str:
+    """How a run ended; one of which a benchmark still runs, as a job of its own, has not."""
+    is_running = any(each.status is Status.RUNNING for each in state.benchmarks.values())
+    return _GOES_ON if is_running or not state.header.outcome else str(state.header.outcome)
+
+
+def _remove(runs: Sequence[ListedRun], options: RunsOptions) -> None:
+    """Remove runs, or say what would be removed.
+
+    Raises:
+        RunDirError: one of them goes on by now.
+        SelectionError: nobody can be asked, and ``--yes`` is not given.
+    """
+    what = f"{len(runs)} run{'s' * (len(runs) != 1)}, {size_text(sum(run.size for run in runs))}"
+    if not options.remove or not runs:
+        print(f"\n--remove would remove {what}" if runs else "\nnothing to remove")
+        return
+    if not options.yes:
+        if not sys.stdin.isatty():
+            raise SelectionError(f"--remove would remove {what}: add --yes, as nobody can be asked")
+        answer = ""
+        with suppress(EOFError):
+            answer = input(f"\nRemove {what}? [y/N] ")
+        if answer.strip().lower() not in ("y", "yes"):
+            print("nothing was removed")
+            return
+    for run in runs:
+        with alive(run.path) as is_mine:
+            if not is_mine:
+                raise RunDirError(goes_on(run.path))
+            shutil.rmtree(run.path.absolute())
+    print(f"removed {what}")

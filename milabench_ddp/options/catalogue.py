@@ -103,6 +103,7 @@ GROUPS = {
         ),
     },
     "set up": {
+        "new": Command("new.NewOptions", "write a benchmark of your own to begin with"),
         "doctor": Command(
             "doctor.DoctorOptions", "check what a run on this machine needs, and say what to do",
             exit_codes=_OF_CHECKS,

@@ -1,0 +1,52 @@
+"""``milabench new``: write a benchmark of one's own to begin with."""
+
+import re
+import sys
+from pathlib import Path
+
+from ..config.select import why_no_name
+from ..config.shipped import shipped_root
+from ..errors import ConfigError, SelectionError
+from ..options.new import NewOptions
+
+_NAME = "mine"  # in the templates
+# The files of each kind, and the templates that they are made from.
+_FILES = {
+    "per_gpu": ("per_gpu.yaml", "per_gpu.py"),
+    "torchrun": ("torchrun.yaml", "torchrun.py"),
+    "voir": ("voir.yaml", "voir.py", "voirfile.py"),
+    "sweep": ("sweep.yaml", "per_gpu.py"),
+}
+
+
+def main(options: NewOptions) -> int:
+    """``milabench new NAME``: write its files into the current folder, and say what to type next.
+
+    Raises:
+        ConfigError: a benchmark cannot have the name, or a file of it is there already.
+        SelectionError: several kinds are asked for.
+    """
+    asked = [kind for kind in _FILES if getattr(options, kind)]
+    if len(asked) > 1:
+        flags = ", ".join(f"--{kind.replace('_', '-')}" for kind in asked)
+        raise SelectionError(f"a benchmark has one kind: choose one of {flags}")
+    name = options.name.removesuffix(".yaml").removesuffix(".py")
+    if name.startswith("_") or (why := why_no_name(name)):
+        why = why if not name.startswith("_") else "`_` begins the name of a template"
+        raise ConfigError(f"`{name}` cannot name a benchmark: {why}")
+    if name in sys.stdlib_module_names | {"torch", "voir", "voirfile"}:
+        raise ConfigError(f"{name}.py would hide the module `{name}`: choose another name")
+    files = {}
+    for template in _FILES[asked[0] if asked else "per_gpu"]:
+        path = Path(template if template == "voirfile.py" else f"{name}{Path(template).suffix}")
+        text = (shipped_root() / "benchmarks" / "new" / template).read_text()
+        files[path] = re.sub(rf"\b{_NAME}\b", name, text)
+    for path in files:
+        if path.exists() or path.is_symlink():
+            raise ConfigError(f"{path} is there already: choose another name, or move it away")
+    for path, text in files.items():
+        path.write_text(text)
+    print(f"wrote {', '.join(map(str, files))}; next:")
+    print(f"  milabench list {name}.yaml    what would run, and mistakes")
+    print(f"  milabench run {name}.yaml     measure, and report")
+    return 0

@@ -24,6 +24,7 @@ from .select import (
     check_conditions,
     check_names,
     check_tags,
+    labels,
     parse_selection,
     skipped_benchmark,
     why_no_name,
@@ -65,12 +66,7 @@ def listed_node_counts(request: SuiteRequest) -> tuple[int, ...]:
     They need no facts about a machine, since they say how many nodes a run asks for. There are none
     in a configuration that `resolve` refuses.
     """
-    try:  # `resolve` reads it again: it warns, and tells all mistakes
-        overrides, raw = _read(request, lambda _said: None)
-        found = apply_overrides(overrides, inherit(expand(raw)), early=False)
-    except MilabenchError:
-        return ()
-    entries = {name: entry for name, entry in found.items() if not name.startswith("_")}
+    entries = _stated(request)
     selection = parse_selection(request.select, request.exclude, entries, is_final=False)
     counts = set()
     for name, entry in entries.items():
@@ -82,6 +78,23 @@ def listed_node_counts(request: SuiteRequest) -> tuple[int, ...]:
         if NODES_AXIS in entry.mapping("matrix").entries and isinstance(count, int):
             counts.add(count)
     return tuple(sorted(counts, reverse=True))
+
+
+def selectable(request: SuiteRequest) -> list[str]:
+    """What ``--select`` takes: the names of the benchmarks, then ``@`` and each group and tag."""
+    entries = _stated(request)
+    groups = {label for entry in entries.values() for label in labels(entry)}
+    return [*entries, *(f"@{label}" for label in sorted(groups))]
+
+
+def _stated(request: SuiteRequest) -> Entries:
+    """The benchmarks as the files and overrides state them, without facts about a machine."""
+    try:  # `resolve` reads it again: it warns, and tells all mistakes
+        overrides, raw = _read(request, lambda _said: None)
+        found = apply_overrides(overrides, inherit(expand(raw)), early=False)
+    except MilabenchError:
+        return {}
+    return {name: entry for name, entry in found.items() if not name.startswith("_")}
 
 
 def resolve(request: SuiteRequest, facts: MachineFacts) -> Resolved:

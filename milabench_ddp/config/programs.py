@@ -47,7 +47,8 @@ def check_program(entry: MappingNode, presets: MappingNode, *, must_exist: bool)
     if program.suffix == ".py":
         layers = (each for each in presets.entries.values() if isinstance(each, MappingNode))
         for layer in (entry, *layers):
-            _check_options(program, layer.get("argv"))
+            if layer is entry or layer.scalar("enabled") is not False:  # it may be for a template
+                _check_options(program, layer.get("argv"))
 
 
 def _check_voirfile(program: Path, entry: MappingNode, origin: Origin) -> None:

@@ -36,6 +36,11 @@ examples:
   milabench report latest --table ranks       one table
   milabench report latest~1 --open            the run before it, in a browser
 """
+_OF_COMPLETION = """\
+examples:
+  source <(milabench completion bash)         in ~/.bashrc, or zsh in ~/.zshrc
+  milabench completion fish | source          in ~/.config/fish/config.fish
+"""
 
 
 class Command:
@@ -114,6 +119,10 @@ GROUPS = {
         ),
         "prepare": Command(
             "suite.SuiteOptions", "make the data that benchmarks read, unless it exists"
+        ),
+        "completion": Command(
+            "completion.CompletionOptions", "print the script that completes words in your shell",
+            examples=_OF_COMPLETION,
         ),
     },
 }  # fmt: skip

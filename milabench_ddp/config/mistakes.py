@@ -107,7 +107,8 @@ def _excerpt(origin: Origin, word: str) -> list[str]:
     try:
         if not origin.column or not Path(origin.source).is_file():  # not a pipe, which is read
             return []
-        text = Path(origin.source).read_text("utf-8-sig").split("\n")[origin.line - 1]
+        lines = Path(origin.source).read_text("utf-8-sig").split("\n")
+        text = in_line(lines[origin.line - 1].replace("\t", " "))
     except (OSError, ValueError, IndexError):
         return []
     if any(map(is_secret, _WORD.findall(text))):
@@ -116,10 +117,6 @@ def _excerpt(origin: Origin, word: str) -> list[str]:
     found = found or _VALUE.match(text, origin.column - 1)
     start, end = found.span() if found else (origin.column - 1, origin.column)
     first = max(0, start - _WIDTH // 2) if end > _WIDTH else 0
-    shown, before, wrong = (
-        in_line(part.replace("\t", " "))
-        for part in (text[first : first + _WIDTH], text[first:start], text[start:end])
-    )
-    margin = f"{origin.line:>6} | "
-    carets = "^" * max(1, min(len(wrong), len(shown) - len(before)))
-    return [f"{margin}{shown.rstrip()}", f"{'|':>8} {' ' * len(before)}{carets}"]
+    carets = "^" * (min(end, first + _WIDTH) - start)
+    shown = text[first : first + _WIDTH].rstrip()
+    return [f"{origin.line:>6} | {shown}", f"{'|':>8} {' ' * (start - first)}{carets}"]

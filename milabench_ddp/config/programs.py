@@ -1,13 +1,13 @@
 """Whether a benchmark's program can be run as the benchmark says, told without running it."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from ..errors import did_you_mean, shown_names
 from .benchfile import module_of, program_of, why_no_program
 from .mistakes import Apart, MistakeError
-from .sources import names_in, options_of, probes_of, source_of
+from .sources import functions_of, options_of, probes_of, words_of
 from .tree import ListNode, MappingNode, Origin, TreeNode, is_file, shown, text_of
 
 
@@ -52,31 +52,24 @@ def check_program(entry: MappingNode, presets: MappingNode, *, must_exist: bool)
 
 
 def _check_voirfile(program: Path, entry: MappingNode, origin: Origin) -> None:
-    voirfile, env = program.with_name("voirfile.py"), entry.mapping("env")
-    with Apart():
-        if module_of(entry):
-            raise MistakeError(f"`instrument` in {origin}: voir runs no package", origin)
-        if "VOIRFILE" not in env.entries and not is_file(voirfile):
-            raise MistakeError(
-                f"`instrument: voir` in {origin} needs {shown(voirfile)}, which is not there: "
-                "`milabench new NAME --voir` writes an example",
-                origin,
-            )
-    script = source_of(program)
-    if script is None:
-        return
+    voirfile = program.with_name("voirfile.py")
+    if module_of(entry):
+        raise MistakeError(f"`instrument` in {origin}: voir runs no package", origin)
+    if not is_file(voirfile) and "VOIRFILE" not in entry.mapping("env").entries:
+        hint = "`milabench new NAME --voir` writes an example"
+        said = f"`instrument: voir` in {origin} needs {shown(voirfile)}, which is not there: {hint}"
+        raise MistakeError(said, origin)
     for probe in probes_of(voirfile):
         place = Origin(os.fspath(voirfile), probe.line, probe.column)
-        where = f"probe `{probe.text}` in {place}: {shown(program)}"
-        functions, variables = names_in(script), names_in(script, probe.function)
-        with Apart():
-            if probe.function not in functions:
-                hint = did_you_mean(probe.function, functions)
-                raise MistakeError(f"{where} has no function `{probe.function}`{hint}", place)
-            if probe.variable and variables and probe.variable not in variables:
-                hint = did_you_mean(probe.variable, variables)
-                said = f"{where} sets no variable `{probe.variable}` in `{probe.function}`{hint}"
-                raise MistakeError(said, place)
+        for kind, name, known in (
+            ("function", probe.function, functions_of(program)),
+            ("variable", probe.variable or probe.function, words_of(program)),
+        ):
+            if name not in known:
+                where = f"probe `{probe.text}` in {place}: {shown(program)}"
+                hint = did_you_mean(name, known)
+                with Apart():
+                    raise MistakeError(f"{where} has no {kind} `{name}`{hint}", place)
 
 
 def _check_options(program: Path, argv: TreeNode | None) -> None:
@@ -84,22 +77,21 @@ def _check_options(program: Path, argv: TreeNode | None) -> None:
     known = options_of(program) if words else frozenset()
     for word, origin in words if known else ():
         name = word.partition("=")[0]
-        if not any(each.startswith(name) for each in known):  # argparse takes a beginning, too
+        positive = name.replace("--no-", "--", 1)  # a switch that is turned off
+        # argparse takes the beginning of an option, too
+        if not any(each.startswith((name, positive)) for each in known):
+            hint = did_you_mean(name, known) or f": it has {shown_names(sorted(known), 30)}"
+            said = f"option `{name}` in {origin}: {shown(program)} has no such option{hint}"
             with Apart():
-                usual = sorted(each for each in known if not each.startswith("--no-"))
-                hint = did_you_mean(name, usual) or f": it has {shown_names(usual, 30)}"
-                said = f"option `{name}` in {origin}: {shown(program)} has no such option{hint}"
                 raise MistakeError(said, origin, name)
 
 
 def _options(argv: TreeNode | None) -> Iterator[tuple[str, TreeNode]]:
     """The words of a command line that may be options, each with its node."""
-    match argv:
-        case MappingNode(entries):
-            yield from ((key, node) for key, node in entries.items() if key != "--")
-            argv = entries.get("--")
-    items: Iterable[TreeNode] = argv.items if isinstance(argv, ListNode) else ()
-    for item in items:
+    if isinstance(argv, MappingNode):
+        yield from argv.without("--").entries.items()
+        argv = argv.get("--")
+    for item in argv.items if isinstance(argv, ListNode) else ():
         word = text_of(item) or ""
         if word == "--":  # what follows is positional
             return

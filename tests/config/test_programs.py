@@ -35,9 +35,9 @@ def test_voir_without_its_file(here: Path) -> None:
     [
         ("//batches > batch", ""),
         ("//batches", ""),
-        ("//helper > x", ""),  # imported: its variables are not known
+        ("//helper > step", ""),  # imported
         ("//batchs > batch", "main.py has no function `batchs`: did you mean `batches`?"),
-        ("//batches > bacth", "sets no variable `bacth` in `batches`: did you mean `batch`?"),
+        ("//batches > bacth", "main.py has no variable `bacth`: did you mean `batch`?"),
     ],
 )
 def test_a_probe(here: Path, probe: str, message: str) -> None:

@@ -70,7 +70,7 @@ def _check(options: ReportOptions, file: str) -> None:
         file: the option of the file that is written in place of the report; empty without one.
     """
     has_score = not options.compat and options.table in (None, "scores")
-    is_part = options.compat or options.table or options.predict
+    is_part = options.compat or options.table or options.predict or options.failures
     files = " and ".join(f"--{name}" for name in FILES)
     refused = {
         "--csv and --format json ask for two formats: leave one out": (
@@ -82,7 +82,10 @@ def _check(options: ReportOptions, file: str) -> None:
         "--predict goes without --compat, --table and --baseline": (
             options.predict and (options.compat or options.table or options.baseline)
         ),
-        f"--{file} goes without --compat, --table and --predict": file and is_part,
+        f"--{file} goes without --compat, --table, --predict and --failures": file and is_part,
+        "--failures goes without --compat, --table and --predict": (
+            options.failures and (options.compat or options.table or options.predict)
+        ),
         f"--{file} goes without --format {options.format}": (
             file and options.format not in ("text", "html")
         ),
@@ -111,6 +114,11 @@ def _text(made: Report, options: ReportOptions, files: Mapping[str, str]) -> str
             able = " or ".join(name for name, known in FORMATS.items() if known.prediction)
             raise SelectionError(f"--predict goes with --format {able}")
         return format.prediction(predictions_of(made.rows, options.predict))
+    if options.failures:
+        if format.failures is None:
+            able = " or ".join(name for name, known in FORMATS.items() if known.failures)
+            raise SelectionError(f"--failures goes with --format {able}")
+        return format.failures(made) if made.failures else "Nothing failed.\n"
     if options.table is None:
         return format.report(made)
     return _table(options.table, made, options, format)

@@ -26,29 +26,23 @@ def check_program(entry: MappingNode, presets: MappingNode, *, must_exist: bool)
     program, stated = program_of(entry), entry.get("program")
     if program is None:
         return
-    if why := why_no_program(entry):
-        if stated is not None and must_exist:
-            with Apart():
-                beside = [each.name for each in program.parent.glob(f"*{program.suffix}")]
-                alike = (name for name in beside if abs(len(name) - len(program.name)) < 3)
-                hint = did_you_mean(program.name, alike)
-                raise MistakeError(f"{why}{hint}", stated.origin)
-        return
-    instrument = entry.get("instrument")
-    if instrument is not None:
-        _check_voirfile(program, entry, instrument.origin)
-    elif program.suffix != ".py" and not os.access(program, os.X_OK) and stated is not None:
-        with Apart():
-            raise MistakeError(
-                f"`program` in {stated.origin}: {shown(program)} is not executable: "
-                f"`chmod +x {shown(program)}`, or give it the suffix .py for Python",
-                stated.origin,
-            )
-    if program.suffix == ".py":
-        layers = (each for each in presets.entries.values() if isinstance(each, MappingNode))
-        for layer in (entry, *layers):
-            if layer is entry or layer.scalar("enabled") is not False:  # it may be for a template
-                _check_options(program, layer.get("argv"))
+    with Apart():
+        if why := why_no_program(entry):
+            if stated is None or not must_exist:
+                return
+            beside = [each.name for each in program.parent.glob(f"*{program.suffix}")]
+            alike = (name for name in beside if abs(len(name) - len(program.name)) < 3)
+            raise MistakeError(f"{why}{did_you_mean(program.name, alike)}", stated.origin)
+        if instrument := entry.get("instrument"):
+            _check_voirfile(program, entry, instrument.origin)
+        elif stated and program.suffix != ".py" and not os.access(program, os.X_OK):
+            hint = f"`chmod +x {shown(program)}`, or give it the suffix .py for Python"
+            said = f"`program` in {stated.origin}: {shown(program)} is not executable: {hint}"
+            raise MistakeError(said, stated.origin)
+        if program.suffix == ".py":
+            for layer in (entry, *presets.entries.values()):
+                if isinstance(layer, MappingNode) and layer.scalar("enabled") is not False:
+                    _check_options(program, layer.get("argv"))  # disabled: those of a template
 
 
 def _check_voirfile(program: Path, entry: MappingNode, origin: Origin) -> None:

@@ -52,6 +52,9 @@ class ReportOptions:
         "compile_s, ...), or the name of a table (steps, ranks, findings, ...)",
         begins="what is shown", metavar="TABLE",
     )  # fmt: skip
+    failures: bool = option(
+        False, "show only the failures: what each printed last, and how to repeat it"
+    )
     sort: str | None = option(
         None, "the order of the benchmarks: name, fail, perf, drift, ms, mfu, std, memory; without "
         "it, that of the configuration", metavar="KEY",

@@ -42,12 +42,18 @@ class Bullet(Struct, frozen=True):
 
 
 class Findings(Struct, frozen=True):
-    """Findings of one kind, of which the first ``most`` are shown."""
+    """Sentences of one kind, and what to do about it."""
 
-    severity: str  # empty for notes
+    label: str  # such as their severity; empty for notes
     sentences: tuple[str, ...]
     advice: str = ""
-    most: int = 5
+
+
+class Brief(Struct, frozen=True):
+    """Sentences of which each has a line; in text two stand side by side, and long ones are cut."""
+
+    label: str
+    sentences: tuple[str, ...]
 
 
 class TableBlock(Struct, frozen=True):
@@ -78,4 +84,5 @@ class Fold(Struct, frozen=True):
     inside: "Iterable[Block]"
 
 
-Block = Headline | Fact | Line | Caption | Bullet | Findings | TableBlock | Code | Section | Fold
+Simple = Headline | Fact | Line | Caption | Bullet | Findings | Brief
+Block = Simple | TableBlock | Code | Section | Fold

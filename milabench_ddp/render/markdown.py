@@ -8,7 +8,7 @@ from ..marked import code_block, folded, marked, table_lines
 from . import blocks as of
 
 ROOM = 60_000  # characters; GitHub takes 65,536
-OF_LISTS = (of.Fact, of.Bullet, of.Findings)
+OF_LISTS = (of.Fact, of.Bullet, of.Findings, of.Brief)
 
 
 def markdown_of(blocks: Iterable[of.Block]) -> str:
@@ -56,13 +56,13 @@ def _block(block: of.Block) -> Iterator[str]:
             yield f"**{marked(text)}**"
         case of.Bullet(text):
             yield f"- {marked(text)}"
-        case of.Findings(severity, sentences, advice, most):
-            for sentence in sentences[:most]:
-                yield f"- **{severity}** {marked(sentence)}"
-            if len(sentences) > most:
-                yield f"- ... and {len(sentences) - most} more like these, below"
+        case of.Findings(label, sentences, advice):
+            for sentence in sentences:
+                yield f"- **{label}** {marked(sentence)}"
             if advice:
                 yield f"  - {marked(advice)}"
+        case of.Brief(label, sentences):
+            yield from _block(of.Findings(label, sentences))
         case of.TableBlock(table):
             if table.title:
                 yield from _block(of.Headline(table.title))

@@ -1,13 +1,16 @@
 """Blocks as plain text, for a terminal or a file."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 
 from ..fitted import fitted_lines
 from ..visible import in_line
-from ..wrapped import underlined, wrapped
+from ..wrapped import underlined, width_of, wrapped
 from . import blocks as of
 
 WIDTH = 100  # columns, where no terminal says how many it has
+LABEL = 8  # columns of the names of facts, and of the labels of findings
+BETWEEN = "  "  # columns
 
 
 def text_of(blocks: Iterable[of.Block], width: int = WIDTH) -> str:
@@ -31,15 +34,21 @@ def _block(block: of.Block, width: int) -> Iterator[str]:
             yield from wrapped(": ".join(filter(None, (title, text))), width)
         case of.Fact(name, texts):
             for place, text in enumerate(texts):
-                yield from wrapped(text, width, f"{'' if place else name:8} ")
+                yield from wrapped(text, width, f"{'' if place else name:{LABEL}} ")
         case of.Line(text, first, rest):
             yield from wrapped(text, width, first, rest)
         case of.Caption(text):
             yield f"{in_line(text)}:"
         case of.Bullet(text):
             yield from wrapped(text, width, rest="  ")
-        case of.Findings():
-            yield from _findings(block, width)
+        case of.Findings(label, sentences, advice):
+            head = f"{label:{LABEL}} "
+            for sentence in sentences:
+                yield from wrapped(sentence, width, head)
+            if advice:
+                yield from wrapped(advice, width, f"{' ' * len(head)}-> ")
+        case of.Brief(label, sentences):
+            yield from _side_by_side(label, sentences, width)
         case of.TableBlock(table, stay, is_ruled):
             yield from fitted_lines(table, width, ruled=is_ruled, stay=stay)
         case of.Code(lines):
@@ -52,15 +61,16 @@ def _block(block: of.Block, width: int) -> Iterator[str]:
             yield from lines
 
 
-def _findings(found: of.Findings, width: int) -> Iterator[str]:
-    head = f"  {found.severity:8} " if found.severity else ""
-    indent = " " * len(head) or "  "
-    for sentence in found.sentences[: found.most]:
-        yield from wrapped(sentence, width, head, indent)
-    more = len(found.sentences) - found.most
-    if more > 0:
-        these = "this" if found.most == 1 else "these"
-        rest = f"... and {more} more like {these}: --table findings has all"
-        yield from wrapped(rest, width, indent)
-    if found.advice:
-        yield from wrapped(found.advice, width, f"{indent}-> ")
+def _side_by_side(label: str, sentences: Sequence[str], width: int) -> Iterator[str]:
+    room = (width - LABEL - 1 - len(BETWEEN)) // 2
+    cells = []
+    for sentence in map(in_line, sentences):
+        shown = sentence
+        while width_of(shown) > room:
+            shown = f"{shown.removesuffix('...')[:-1]}..."
+        cells.append(shown)
+    count = -(-len(cells) // 2)
+    for place, (left, right) in enumerate(zip_longest(cells[:count], cells[count:], fillvalue="")):
+        head = f"{'' if place else label:{LABEL}} {left}"
+        blanks = " " * (room - width_of(left))
+        yield f"{head}{blanks}{BETWEEN}{right}".rstrip()

@@ -14,7 +14,7 @@ from ..results.read_run import read_run
 from ..results.records import Payload, Record, Run, recorded_weight
 from . import compat, failures
 from .broken_rows import unreadable
-from .findings import findings_of
+from .findings import checks_of, findings_of
 from .findings.finder import Measurements
 from .mfu import peaks
 from .model import Failure, Report, Row
@@ -72,7 +72,8 @@ def report_of(
     from_baseline = differences_of([*runs, base]) if base else ()
     measured = Measurements(compat_formulas, runs, rows, differences, from_baseline, failed)
     found = findings_of(measured)
-    return Report(compat_formulas, infos, tuple(rows), tuple(failed), found, planned, score)
+    checks = () if compat_formulas else checks_of(measured, found)
+    return Report(compat_formulas, infos, tuple(rows), tuple(failed), found, planned, score, checks)
 
 
 def read_runs(paths: Iterable[str | Path]) -> list[Run]:
@@ -92,9 +93,10 @@ def report_on(runs: Sequence[Run]) -> Report:
     """The report on runs that are read already, and may be pooled; it has no score."""
     planned = _planned(runs)
     rows, failed = _by_us(runs, {}, planned)
-    found = findings_of(Measurements(False, runs, rows, (), (), failed))
-    infos = tuple(map(run_info, runs))
-    return Report(False, infos, tuple(rows), tuple(failed), found, planned)
+    measured = Measurements(False, runs, rows, (), (), failed)
+    found = findings_of(measured)
+    infos, checks = tuple(map(run_info, runs)), checks_of(measured, found)
+    return Report(False, infos, tuple(rows), tuple(failed), found, planned, checks=checks)
 
 
 def _planned(runs: Sequence[Run]) -> dict[str, Payload]:

@@ -17,11 +17,12 @@ from .. import __version__
 from ..codec import about
 from ..events import Status
 from ..results.records import Payload
+from .causes import causes_of
 from .compat import MilabenchSummary
 from .energy import Energy, energy_of_row, unit_of_work
 from .failures import CellState, cell_state
 from .fields import IN_DOCUMENT, Field, RecordType, ReportedBenchmark, types_of, values_of
-from .finding import Finding
+from .finding import Check, Finding
 from .mfu import Peak
 from .model import Failure, Report
 from .process import ProcessResult
@@ -198,6 +199,16 @@ SWEEP = RecordType(
         Field("lines", "", _lines, kind=several(LINE.type)),
     ],
 )
+CAUSE = RecordType(
+    "CauseReport",
+    "Why benchmarks failed: what their failures have in common.",
+    [
+        Field("text", "what went wrong", kind=str),
+        Field("advice", "what to do about it, or empty", kind=str),
+        Field("benchmarks", "all that it hit", kind=TEXTS),
+        Field("where", "the same, with the process and the rank where it is one", kind=TEXTS),
+    ],
+)
 REPORT = (
     Field("compat", "whether the statistics are milabench's own formulas", kind=bool),
     Field("verdict", "the verdict as a sentence: PASS: ..., FAIL: ..., none yet: ...", verdict,
@@ -217,7 +228,10 @@ REPORT = (
     Field("score_per_watt", "that of what is known of work for a joule", "score.per_watt"),
     Field("scores", "what the score is the mean of", "score.benchmarks",
           kind=tuple[BenchmarkScore, ...]),
-    Field("findings", "the worst first", kind=tuple[Finding, ...]),
+    Field("causes", "of the failures; those that hit most benchmarks first",
+          lambda report: CAUSE.of_each(causes_of(report)), kind=several(CAUSE.type)),
+    Field("findings", "the worst first, then the dearest", kind=tuple[Finding, ...]),
+    Field("checks", "what was looked for, found or not", kind=tuple[Check, ...]),
     Field("errors", "the sentences of the findings that are errors", kind=list[str]),
     Field("warnings", "the sentences of the findings that are warnings", kind=list[str]),
     Field("notes", "the sentences of the findings that are notes", kind=list[str]),

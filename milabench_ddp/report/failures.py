@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..errors import LONGEST_MESSAGE, shortened, shown_names
-from ..events import OUT_OF_MEMORY, Outcome, Verdict
+from ..events import OUT_OF_MEMORY, Outcome, Verdict, exit_reason
 from ..results.read_state import DAMAGED, GONE
 from ..results.records import Payload, Run
 from ..results.run_dir import RunDir, names_a_file
@@ -45,6 +45,8 @@ def process_failure(process: ProcessResult) -> Failure:
         rank = int(found[1])
     trace = str(error.get("trace") or "").rstrip()
     said = trace.split("\n") if trace else of_rank(lines, rank)
+    if reason == exit_reason(1) and "outcome" not in (record.end or {}):  # a file of milabench's
+        reason = ": ".join(filter(None, (reason, _raised(list(map(_unmarked, said))))))
     said = said[-SHOWN:]
     if stack:
         rank, whole, said = None, whole_stacks, stack[:SHOWN]
@@ -143,16 +145,8 @@ class CellState(Struct, frozen=True):
 
 def cell_state(report: Report, row: Row) -> CellState | None:
     """The state of a benchmark; None if it ended ok or its state is not known."""
-    failures = [failure for failure in report.failures if failure.benchmark == row.name]
-    for run in report.runs:
-        verdict = run.verdicts.get(row.name)
-        if verdict is not None and verdict.outcome not in (Outcome.OK, Outcome.SKIPPED):
-            return _failed(_of_verdict(verdict, [f for f in failures if f.folder == run.path]))
-    for failure in failures:
-        if failure.lines:
-            return _failed(failure)
-    if failures:
-        return _failed(failures[0])
+    if failure := decisive_failure(report, row.name):
+        return state_of_failure(failure)
     for run in report.runs:
         for skipped in run.skipped:
             if skipped.name == row.name and not row.n:
@@ -164,7 +158,26 @@ def cell_state(report: Report, row: Row) -> CellState | None:
     return None
 
 
-def _of_verdict(verdict: Verdict, failures: Sequence[Failure]) -> Failure:
+def decisive_failure(report: Report, name: str, folder: Path | None = None) -> Failure | None:
+    """The failure that decided how a benchmark ended; None if it did not fail.
+
+    Args:
+        report: the report.
+        name: the benchmark.
+        folder: of the run; None: the first one in which it failed.
+    """
+    failures = [failure for failure in report.failures if failure.benchmark == name]
+    if folder is not None:
+        failures = [failure for failure in failures if failure.folder == folder]
+    for run in report.runs:
+        verdict = run.verdicts.get(name) if folder in (None, run.path) else None
+        if verdict is not None and verdict.outcome not in (Outcome.OK, Outcome.SKIPPED):
+            return _of_verdict(name, verdict, [f for f in failures if f.folder == run.path])
+    told = [failure for failure in failures if failure.lines]
+    return next(iter(told or failures), None)
+
+
+def _of_verdict(name: str, verdict: Verdict, failures: Sequence[Failure]) -> Failure:
     """The failure of a benchmark by its verdict, with the lines of the process that it names.
 
     The other processes may have ended in other ways, because of this one.
@@ -173,7 +186,7 @@ def _of_verdict(verdict: Verdict, failures: Sequence[Failure]) -> Failure:
     named = [failure for failure in known if _names(verdict.reason, failure)]
     for failure in (*named, *known):
         return replace(failure, reason=verdict.reason or failure.reason)
-    return Failure("", "", None, verdict.outcome, verdict.reason)
+    return Failure(name, "", None, verdict.outcome, verdict.reason)
 
 
 def _names(reason: str, failure: Failure) -> bool:
@@ -184,7 +197,7 @@ def _names(reason: str, failure: Failure) -> bool:
     return rest == failure.reason and node in (failure.tag or "").split(".")
 
 
-def _failed(failure: Failure) -> CellState:
+def state_of_failure(failure: Failure) -> CellState:
     lines = [_unmarked(line) for line in failure.lines if _is_of(failure.rank, line)]
     raised = _raised(lines)
     if not raised and EXCEPTION.match(failure.reason):

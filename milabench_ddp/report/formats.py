@@ -14,6 +14,7 @@ from ..render.text import WIDTH, text_of
 from ..table import Table, csv_text
 from .document import document_of
 from .faces import folded_blocks, report_text, sweep_blocks
+from .failure_faces import failures
 from .model import Report
 from .prediction.predict import Predicted
 from .prediction.prediction_table import (
@@ -26,12 +27,13 @@ from .tables.main_table import main_table
 
 
 class Format(Struct, frozen=True):
-    """The functions that write a format; None if it cannot write a table, sweep or prediction."""
+    """The functions that write a format; None for a part that it cannot write."""
 
     report: Callable[[Report], str]
     table: Callable[[Table], str] | None = None
     sweep: Callable[[Sweep], str] | None = None
     prediction: Callable[[Sequence[Predicted]], str] | None = None
+    failures: Callable[[Report], str] | None = None
 
 
 def report_json(report: Report) -> str:
@@ -53,6 +55,7 @@ def of_blocks(report: Callable[[Report], str], render: Callable[[Iterable[Block]
         lambda table: render([TableBlock(table)]),
         lambda sweep: render(sweep_blocks(sweep)),
         lambda found: render([TableBlock(prediction_table(found))]),
+        lambda report: render(failures(report)),
     )
 
 

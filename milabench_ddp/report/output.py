@@ -108,15 +108,15 @@ def failed_rank(lines: Sequence[str]) -> int | None:
 
 
 def of_rank(lines: Sequence[str], rank: int | None) -> list[str]:
-    """The last lines of a rank, or of all ranks if its lines are not marked."""
+    """The lines of a rank, or of all ranks if its lines are not marked."""
     own = []
     for line in lines:
         found = OF_RANK.match(line)
         if found and int(found[1]) == rank:
             own.append(line)
     if lines and not own and LAUNCHER_STOPPED.match(lines[-1]):
-        return without_launcher(lines)[-SHOWN:]
-    return (own or without_launcher(lines) or list(lines))[-SHOWN:]
+        return without_launcher(lines)
+    return own or without_launcher(lines) or list(lines)
 
 
 def without_launcher(lines: Sequence[str]) -> list[str]:

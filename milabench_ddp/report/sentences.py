@@ -12,6 +12,7 @@ from operator import attrgetter
 from ..config.schema import SkippedBenchmark
 from ..errors import shown_names
 from ..events import Outcome
+from .causes import causes_of
 from .finding import Finding, Severity
 from .model import Failure, Report
 from .run_info import RunInfo
@@ -22,35 +23,33 @@ _PRESET = re.compile(r"(disabled by the preset [^:]+): .*")  # `milabench list` 
 
 
 def verdict(report: Report) -> str:
-    """Whether all went well, and what did not."""
-    tried, failed = report.tried, report.failed
-    processes = _count(tried, "process", "es")
+    """Whether all went well, how many benchmarks did, and what did not."""
+    failed = {failure.benchmark for failure in report.failures}
+    lost = failed.union(report.unmeasured, *(run.running for run in report.runs))
+    well = sum(row.name not in lost for row in report.rows)
+    said = f"{well} of {_count(len(report.rows), 'benchmark')} ok"
     if report.passed:
-        return f"PASS: {_count(len(report.rows), 'benchmark')}, {processes}, none failed"
+        return f"PASS: {said}"
     if report.cancelled:
-        missing = {failure.benchmark for failure in report.failures} | set(report.unmeasured)
-        measured = sum(row.name not in missing for row in report.rows)
-        said = f"CANCELLED: {measured} of {len(report.rows)} measured"
-        return "; ".join([said, *report.errors[:1]])
+        return "; ".join([f"CANCELLED: {said}", *report.errors[:1]])
     if failed:
-        names = list(dict.fromkeys(failure.benchmark for failure in report.failures))
-        where = f", in {shown_names(names, NAMES)}" if names else ""
-        return f"FAIL: {failed:g} of {processes} failed ({failed / tried:.0%}){where}"
+        causes = len(causes_of(report))
+        why = f", for {causes} causes" if causes > 1 else ""
+        return f"FAIL: {said}, {len(failed)} failed{why}"
     if report.goes_on:
-        return f"none yet: the run goes on; {processes}, none failed so far"
-    unmeasured = report.unmeasured
+        return f"none yet: the run goes on; {said}, none failed so far"
     if not report.has_measured:
         return "FAIL: nothing was measured"
-    if unmeasured:
-        return f"FAIL: nothing was measured in {shown_names(unmeasured, NAMES)}"
+    if report.unmeasured:
+        return f"FAIL: {said}; nothing was measured in {shown_names(report.unmeasured, NAMES)}"
     if not report.succeeded:
         outcomes = dict.fromkeys(run.outcome for run in report.runs if run.outcome != Outcome.OK)
-        return f"FAIL: the run was {' and '.join(filter(None, outcomes))}"
+        return f"FAIL: {said}, but the run was {' and '.join(filter(None, outcomes))}"
     first, *others = (each for each in report.findings if each.severity is Severity.ERROR)
-    said = first.sentence.removeprefix(f"{first.benchmark}: ")
-    where = f" (in {first.benchmark})" if said != first.sentence else ""
+    wrong = first.sentence.removeprefix(f"{first.benchmark}: ")
+    where = f" (in {first.benchmark})" if wrong != first.sentence else ""
     more = f"; {_count(len(others), 'more error')}" if others else ""
-    return f"FAIL: {said}{where}{more}"
+    return f"FAIL: {said}, but {wrong}{where}{more}"
 
 
 def _count(count: float, noun: str, plural: str = "s") -> str:
@@ -75,9 +74,8 @@ def run_facts(run: RunInfo) -> dict[str, str]:
         states.append(f"waiting: {some(run.waiting)}")
     machine = run.host, run.devices or run.arch, run.cpu, run.version
     return {
-        "Run": f"{path}: {outcome}" if outcome else path,
+        "Run": ", ".join(filter(None, (f"{path}: {outcome}" if outcome else path, _time(run)))),
         "State": "; ".join(states),
-        "Time": _time(run),
         "Machine": "; ".join(filter(None, machine)),
         "Preset": _preset(run),
         "Order": "" if run.seed is None else f"random: --shuffle --seed {run.seed}",
@@ -154,11 +152,13 @@ def findings_counted(report: Report) -> str:
     return ", ".join(told)
 
 
-def alike(report: Report, severity: Severity) -> Iterator[list[Finding]]:
-    """The findings of a severity, those of one name and advice together."""
-    found = [finding for finding in report.findings if finding.severity is severity]
-    for _, group in groupby(found, key=lambda finding: (finding.name, finding.advice)):
-        yield list(group)
+def alike(report: Report, severity: Severity) -> list[list[Finding]]:
+    """The findings of a severity, those of one name together."""
+    groups: dict[str, list[Finding]] = defaultdict(list)
+    for finding in report.findings:
+        if finding.severity is severity:
+            groups[finding.name].append(finding)
+    return list(groups.values())
 
 
 def commands_of(report: Report, name: str) -> Iterator[str]:

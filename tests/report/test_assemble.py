@@ -145,7 +145,7 @@ DATA_KEYS = (
 def test_a_time_that_no_calendar_has(tmp_path: Path, created: float | None) -> None:
     write_state(tmp_path, "ok", {"b": "ok"}, created=created)
     write(tmp_path, "b.D0", config("b"), start(2000.0), rates([1.0, 2.0]), end(time=2060.0))
-    assert "Time     1970-01-01 00:33:20 UTC, 1 min 0 s" in report_text(report_of([tmp_path]))
+    assert ", 1970-01-01 00:33:20 UTC, 1 min 0 s\n" in report_text(report_of([tmp_path]), 1000)
 
 
 @settings(max_examples=60)

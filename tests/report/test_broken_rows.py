@@ -80,8 +80,9 @@ def test_a_finding_that_cannot_be_looked_for_is_a_finding(
         monkeypatch.setitem(findings.FINDERS, each.name, each)
     made = report_of([folder])
     said = [each.sentence for each in made.findings if "the search for" in each.sentence]
-    assert said[0].startswith("the search for `about_runs` failed: milabench itself failed")
-    assert [each.split(" (")[0] for each in said[1:]] == [
+    *of_rows, of_runs = said
+    assert of_runs.startswith("the search for `about_runs` failed: milabench itself failed")
+    assert [each.split(" (")[0] for each in of_rows] == [
         f"{name}: the search for `mine` failed: milabench itself failed: "
         f"ZeroDivisionError: of {name}"
         for name in ("bad", "good")

@@ -56,7 +56,7 @@ def test_a_report_table_is_declared_in_the_file_of_its_subject(package_copy: Pac
     assert "gpt-ddp         | tokens/s" in text.out.splitlines()
     csv = package_copy.milabench("report", FIRST, "--table", "units", "--csv")
     assert "gpt-ddp,tokens/s" in csv.out.splitlines()
-    assert "More: --table steps" in (told := package_copy.milabench("report", FIRST).out)
+    assert " --table steps" in (told := package_copy.milabench("report", FIRST).out)
     assert "units" in told
     assert "Units" in package_copy.milabench("report", FIRST, "--format", "html").out
 

@@ -117,10 +117,9 @@ def test_a_run_of_which_nothing_is_known(here: Path) -> None:
     here.mkdir()
     (here / "run.json").touch()
     said = report_text(report_of([here])).split("\n")
-    assert said[:3] == ["Verdict  FAIL: nothing was measured", "Run      runs", ""]
-    assert said[3] == "Findings: 1 warning"
-    assert said[4].startswith("  warning  runs/run.json: is not a state that this version can read")
-    assert said[6:] == ["", "More: --table findings", ""]
+    assert said[:3] == ["FAIL: nothing was measured", "Run      runs", ""]
+    assert said[3].startswith("warning  runs/run.json: is not a state that this version can read")
+    assert said[-2:] == ["         --table findings", ""]
 
 
 def test_plain_text_has_no_escapes(here: Path) -> None:
@@ -163,7 +162,7 @@ def test_tables_on_demand_fit_and_have_all_their_columns(rich: Report) -> None:
 
 def test_the_tables_that_have_something_to_tell_are_named(rich: Report, here: Path) -> None:
     *_, names = report_text(rich, 1000).splitlines()
-    assert names.startswith("More: --table steps, strategies, stragglers, ranks, ")
+    assert names.strip().startswith("--table steps, strategies, stragglers, ranks, ")
     assert "speedup" not in names
     assert names.endswith(", findings")
 

@@ -2,7 +2,8 @@ from pathlib import Path
 
 from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.render.text import text_of
-from milabench_ddp.report.faces import failures, not_run
+from milabench_ddp.report.faces import report_text
+from milabench_ddp.report.failure_faces import failures
 from milabench_ddp.report.model import Failure, Report
 from milabench_ddp.report.run_info import RunInfo
 
@@ -20,11 +21,12 @@ def test_what_was_not_run_has_a_line_for_each_reason() -> None:
     }
     skipped = [SkippedBenchmark(name, reason) for name, reason in reasons.items()]
     run = RunInfo("r", Path("r"), "ok", skipped=tuple(skipped * 2))
-    assert text_of(not_run(Report(False, (run,), ())), 60).splitlines() == [
+    told = report_text(Report(False, (run,), ()), 80)
+    assert told.partition("Not run  ")[2].splitlines()[:4] == [
         f"3 (a, c, e): {SMALL}",
-        "b: not selected by --select",
-        "d: it needs 8 GPUs, and there are 2",
-        "f: disabled: it needs `milabench prepare`; then --select f",
+        "         b: not selected by --select",
+        "         d: it needs 8 GPUs, and there are 2",
+        "         f: disabled: it needs `milabench prepare`; then --select f",
     ]
 
 

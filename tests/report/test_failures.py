@@ -4,6 +4,8 @@ import pytest
 
 from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.events import NO_RATE
+from milabench_ddp.render.text import text_of
+from milabench_ddp.report import failure_faces as faces
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.faces import report_text
 from milabench_ddp.report.model import NAN, Failure, Report, Row
@@ -64,8 +66,8 @@ def test_of_a_rank_that_hangs_its_stack(tmp_path: Path) -> None:
     (found,) = failures(tmp_path)
     assert (found.reason, found.rank, found.lines) == (reason, None, tuple(stack))
     text = report_text(report_of([tmp_path]), 1000)
-    assert f"b.0: failed: {reason}\n" in text
-    assert f"-> all of it: {tmp_path}/b.0.stacks" in text
+    assert f"failed   b: {reason}\n" in text
+    assert f"-> all of it: {tmp_path}/b.0.stacks" in text_of(faces.failures(report_of([tmp_path])))
 
 
 def test_of_many_stacks_the_first(tmp_path: Path) -> None:
@@ -89,7 +91,7 @@ def test_without_an_error_event_its_lines_on_stderr(tmp_path: Path) -> None:
     write(tmp_path, "b.0", config("b"), start(), end(1), stderr="\n".join(TORCHRUN))
     (found,) = failures(tmp_path)
     assert found.rank == 1
-    assert found.reason == "exit status 1"
+    assert found.reason == "exit status 1: ValueError: rank one is bad"
     assert found.lines == tuple(TORCHRUN[4:8])
 
 
@@ -236,7 +238,7 @@ def test_runs_of_the_same_name_are_told_apart(tmp_path: Path, failing: str) -> N
         (folders[failing], "exit status 1"),
         (folders[other], f"reason of {other}"),
     }
-    text = report_text(made, 1000)
+    text = text_of(faces.failures(made), 1000)
     assert all(f"[{folder}]" in text for folder in folders.values())
 
 

@@ -18,7 +18,7 @@ from tests.support.result_files import RECORDED
 
 FORGED = "PASS: 9 benchmarks, forged"
 HOSTILE = (
-    f"x\x1b[2J\x1b]0;t\x07\x85\x9b1m\u202e\u2066\u200b\u2028\U000e0041\x7f\r\nVerdict  {FORGED}"
+    f"x\x1b[2J\x1b]0;t\x07\x85\x9b1m\u202e\u2066\u200b\u2028\U000e0041\x7f\r\n{FORGED}"
     "\n=cmd|'/C calc'!A0 <script>alert(1)</script> | `x` [a](http://h) ![b](c) @all #1\n\n# title\n"
 )
 # The words that our readers know, and by which files belong together.

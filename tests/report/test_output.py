@@ -23,7 +23,7 @@ def test_the_lines_of_the_rank() -> None:
 
 def test_what_the_launcher_adds_is_left_out_unless_there_is_nothing_else() -> None:
     assert without_launcher(TORCHRUN[17:57]) == []
-    assert of_rank(TORCHRUN[17:57], None) == TORCHRUN[37:57]
+    assert of_rank(TORCHRUN[17:57], None) == TORCHRUN[17:57]
 
 
 def test_recorded_output_of_a_launcher() -> None:

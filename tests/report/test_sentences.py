@@ -30,10 +30,10 @@ def report() -> Report:
 
 
 def test_the_verdict(report: Report, tmp_path: Path) -> None:
-    assert verdict(report).startswith(f"PASS: {len(report.rows)} benchmarks, ")
+    assert verdict(report).startswith(f"PASS: {len(report.rows)} of ")
     write(tmp_path, "a.D0", config("a", device=0), start(), rates([9.0] * 5), end())
     write(tmp_path, "b.D0", config("b", device=0), start(), end(1))
-    assert verdict(report_of([tmp_path])) == "FAIL: 1 of 2 processes failed (50%), in b"
+    assert verdict(report_of([tmp_path])) == "FAIL: 1 of 2 benchmarks ok, 1 failed"
 
 
 def test_the_score(report: Report) -> None:
@@ -45,8 +45,9 @@ def test_the_score(report: Report) -> None:
 
 def test_a_run(report: Report) -> None:
     (run,) = report.runs
-    assert run_facts(run)["Run"] == f"{run.path}: ok"
-    assert run_facts(replace(run, outcome=None))["Run"] == f"{run.path}: still going on"
+    assert run_facts(run)["Run"] == f"{run.path}: ok, 2026-11-21 17:01:24 UTC, 1 min 52 s"
+    going_on = replace(run, outcome=None, started=None)
+    assert run_facts(going_on)["Run"] == f"{run.path}: still going on"
 
 
 def test_findings_by_severity_and_name(report: Report) -> None:

@@ -9,11 +9,15 @@ not passed. A warning is about a number that is right, but unsure, or not what t
 reach.
 """
 
-from collections.abc import Iterator
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from msgspec.structs import replace
 
-from ..finding import Finding
+from ...errors import contained
+from ..finding import KINDS, Check, Finding
 from ..model import Row
 from . import (
     bottlenecks,
@@ -34,7 +38,7 @@ from . import (
     throttling,
     unsteady,
 )
-from .finder import Finder, Measurements
+from .finder import Finder, Looked, Measurements
 
 SUBJECTS = (  # in the order in which their findings are shown
     failed,
@@ -64,22 +68,59 @@ FINDERS: dict[str, Finder] = {
 
 
 def findings_of(measured: Measurements) -> tuple[Finding, ...]:
-    """All findings, the worst first; those of a name stand together, in the order of the files."""
+    """All findings, the worst first, then the dearest; those of a name stand together."""
     found: list[Finding] = []
     for finder in FINDERS.values():
         if finder.of_runs:
             found += finder.findings(measured)
-    order = {name: place for place, name in enumerate(FINDERS)}
-    of_rows = [each for row in measured.rows for each in findings_of_row(row)]
-    found += sorted(of_rows, key=lambda finding: order[finding.name])
-    return tuple(sorted(found, key=lambda finding: finding.severity.rank))
+    total = math.fsum(row.weight for row in measured.rows)
+    for row in measured.rows:
+        found += findings_of_row(row, row.weight / total if total else 1 / len(measured.rows))
+    costs: dict[str, float] = defaultdict(float)
+    for each in found:
+        costs[each.name] += each.cost or 0.0
+    names = list(FINDERS)
+
+    def place(each: Finding) -> tuple[float, ...]:
+        kind = each.severity.rank, KINDS.index(each.kind)
+        return (*kind, -costs[each.name], names.index(each.name), -(each.cost or 0.0))
+
+    return tuple(sorted(found, key=place))
 
 
-def findings_of_row(row: Row) -> Iterator[Finding]:
+def findings_of_row(row: Row, weight: float = 1.0) -> Iterator[Finding]:
     """The findings about a benchmark; each names it."""
     for finder in FINDERS.values():
-        for finding in () if finder.of_runs else finder.findings(row):
+        for finding in () if finder.of_runs else finder.findings(row, weight):
             sentence = finding.sentence
             if not sentence.startswith(f"{row.name}."):  # the tag of a process
                 sentence = f"{row.name}: {sentence}"
             yield replace(finding, sentence=sentence, benchmark=row.name)
+
+
+def checks_of(measured: Measurements, findings: Sequence[Finding]) -> tuple[Check, ...]:
+    """What was looked for, in the order of the files; not where nothing can have it."""
+    rows = {row.name: row for row in measured.rows}
+    told = [FINDERS[finding.name].looks_for.split(", ") for finding in findings]
+    counts = Counter(chain.from_iterable(told))
+    checks = []
+    for finder in FINDERS.values():
+        among = finder.among
+        if among is None:
+            continue
+        compared: dict[str, int] = {}
+        unknown: dict[str, list[str]] = defaultdict(list)
+        for name, subject in ({"": measured} if finder.of_runs else rows).items():
+            looked: Looked = 0
+            with contained(lambda _: None):  # the search fails, too, and is a finding
+                looked = among(subject)
+            if isinstance(looked, str):
+                unknown[looked].append(name)
+            elif looked:
+                compared[name] = looked
+        if compared or unknown:
+            why = {reason: tuple(names) for reason, names in unknown.items()}
+            checks.append(
+                Check(finder.looks_for, finder.name, counts[finder.looks_for], compared, why)
+            )
+    return tuple(checks)

@@ -11,7 +11,7 @@ from ..monitored import inside, label_of, own_samples
 from ..ranks.rank_summary import labels, rank_id
 from ..ranks.startup import late_ranks, startups
 from ..statistics.values import NAN, known, largest, mean
-from .finder import Finds, Found, finding, grouped, in_some_of
+from .finder import Finds, Found, Looked, finding, grouped, in_some_of
 
 IDLE = "device_idle"  # fraction of a step in which a device waits for its host or for data
 MOST_IDLE = 0.1
@@ -28,12 +28,19 @@ _SPAN = r"\d{1,6}(?:-\d{1,6})?"
 _LIST = re.compile(f"{_SPAN}(?:,{_SPAN})*")
 
 
+def _ranks_that_load(row: Row) -> Looked:
+    return sum(DATA in rank.shares for rank in row.ranks)
+
+
 @finding(
     "warning",
     "data-bound: its ranks wait for data in {share:.0%} of a step",
     "give it more loader workers, or faster storage",
     section="ledger",
     is_traced=True,
+    costs="share",
+    looks_for="waits for data",
+    among=_ranks_that_load,
 )
 def data_bound(row: Row) -> Finds:
     """A benchmark that measures its loaders: ranks wait for data for a tenth of a step or more.
@@ -53,12 +60,21 @@ def _waiting(row: Row) -> float:
     return mean(rank.shares.get(DATA) for rank in row.ranks)
 
 
+def _devices_sampled(row: Row) -> Looked:
+    sampled = _measured_samples(row).values()
+    return sum(len(known(each.load for each in found)) >= FEWEST_SAMPLES for found in sampled)
+
+
 @finding(
     "warning",
     "the mean load of {place} was {load:.1%}, below {least:.0%}",
     "give it more work, or leave it out",
     layer="usage",
     section="devices",
+    many="{count} readings of devices say that they were hardly used: {all}",
+    each="{benchmark}[ {load:.0%}]",
+    looks_for="idle devices",
+    among=_devices_sampled,
 )
 def idle_device(row: Row) -> Finds:
     """Devices below the load, or the memory, that the benchmark asks for.
@@ -166,6 +182,7 @@ def oversubscribed(row: Row) -> Finds:
     "give it larger batches, or compile it",
     section="ledger",
     is_traced=True,
+    costs=IDLE,
 )
 def host_bound(row: Row) -> Finds:
     """A benchmark that measures its host: its devices wait for more than a tenth of the time.

@@ -12,7 +12,7 @@ from ...results.records import Payload, Record, is_finite, mapping_or_empty
 from ...samples import DeviceProblem, DeviceSample
 from ..monitored import label_of, own_samples
 from ..once import once
-from .finder import Finds, Found, Measurements, finding, grouped
+from .finder import Finds, Found, Looked, Measurements, finding, grouped
 
 LOWERED = 0.01  # of the default power cap
 MOST_LANES = 64  # more are damage
@@ -21,13 +21,31 @@ PENDING, FAILED = 2, 3  # of the counts of remapped rows
 SHOWN = 3  # benchmarks that a sentence names
 
 
-@finding("error", "{problem}", "see the kernel's log (dmesg) for its Xid", of_runs=True)
+def _devices_watched(measured: Measurements) -> Looked:
+    watched = {(each.node, index) for each in measured.records for index in each.samples}
+    return len(watched) or ("no device was read" if measured.records else 0)
+
+
+@finding(
+    "error",
+    "{problem}",
+    "see the kernel's log (dmesg) for its Xid",
+    of_runs=True,
+    looks_for="lost or faulty devices",
+    among=_devices_watched,
+)
 def lost_device(measured: Measurements) -> Finds:
     """Devices that did not answer."""
     return _problems(measured, lambda problem: problem.is_fault and problem.is_lost)
 
 
-@finding("error", "{problem}", "see what NVIDIA's documentation says of the Xid", of_runs=True)
+@finding(
+    "error",
+    "{problem}",
+    "see what NVIDIA's documentation says of the Xid",
+    of_runs=True,
+    looks_for="lost or faulty devices",
+)
 def device_fault(measured: Measurements) -> Finds:
     """Devices of which the driver reported an error, and drivers that failed as a whole."""
     return _problems(measured, lambda problem: problem.is_fault and not problem.is_lost)
@@ -72,12 +90,20 @@ def _devices(measured: Measurements) -> list[_Device]:
     return list(found.values())
 
 
+def _devices_with_ecc(measured: Measurements) -> Looked:
+    devices = _devices(measured)
+    counting = sum(any(each.ecc is not None for _, each in device.samples) for device in devices)
+    return counting or ("no counts of ECC" if devices else 0)
+
+
 # Data that ECC could not correct was lost; a later run on the same memory may lose more.
 @finding(
     "error",
     "{place}: ECC could not correct {count}{when}",
     "reset it; replace it if that comes again",
     of_runs=True,
+    looks_for="memory errors",
+    among=_devices_with_ecc,
 )
 def memory_error(measured: Measurements) -> Finds:
     """Devices whose memory had errors that ECC could not correct, or has no spare rows left."""

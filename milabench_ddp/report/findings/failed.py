@@ -2,6 +2,7 @@
 
 from ...errors import shown_names
 from ...events import NAN_LOSS, NO_RATE, NO_USABLE_RATE, Outcome
+from ..causes import cause_of
 from ..failures import NO_RECORDS
 from ..model import Failure
 from .finder import Finds, Found, Measurements, finding, grouped
@@ -14,12 +15,13 @@ OWN = {
     NO_RECORDS: "missing_records",
     NAN_LOSS: "nan_loss",
 }
+OF_CAUSES = frozenset({"failed", *OWN.values()})  # a report tells the causes of these instead
 
 
 @finding(
     "error",
     FAILURE,
-    "see Failures, at the end of the report",
+    "see its last lines (report --failures)",
     layer="error",
     section="output",
     of_runs=True,
@@ -87,6 +89,7 @@ def _by_benchmark(measured: Measurements, name: str) -> Finds:
 
     Each node tells what it saw of a job; only the verdict on the whole knows which came first.
     """
+    configs = {row.name: row.config for row in measured.rows}
     meant = [failure for failure in measured.failures if _finding_of(failure) == name]
     for benchmark, failures in grouped((each.benchmark, each) for each in meant).items():
         first, count = failures[0], len(failures)
@@ -96,7 +99,8 @@ def _by_benchmark(measured: Measurements, name: str) -> Finds:
             who, reason, rank = benchmark, whole, None
         words = {"who": who, "reason": reason, "several": count if count > 1 else None}
         evidence = {"failures": count, "outcome": first.outcome, "rank": rank}
-        yield Found(first.tag or "", evidence, words, benchmark)
+        advice = cause_of(first, configs.get(benchmark, {}))[1] if name == "failed" else ""
+        yield Found(first.tag or "", evidence, words, benchmark, advice=advice)
 
 
 def _finding_of(failure: Failure) -> str:

@@ -1,23 +1,20 @@
 """How a kind of finding is declared: a function that searches for it, and what is said of it."""
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from contextlib import suppress
 from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from ...errors import contained, reason_of
-from ...results.records import Payload, Record, Run
+from ...results.records import Payload, Record, Run, is_finite
 from ...results.state import RunState
-from ..finding import Finding, Severity
+from ..finding import Finding, Severity, filled
 from ..model import Failure, Rows
 from ..pooling import Difference
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
-_OPTIONAL = re.compile(r"\[([^][]*)\]")
 
 
 class Measurements(Struct, frozen=True, dict=True):
@@ -52,6 +49,8 @@ class Found(Struct, frozen=True):
 
 Finds = Iterator[Found]
 Search = Callable[[Any], Finds]
+Looked = int | str
+"""Among how many a search looked for something, or why it could not; 0 where there are none."""
 
 
 class Finder(Struct, frozen=True):
@@ -66,9 +65,28 @@ class Finder(Struct, frozen=True):
     section: str = ""  # the place in a benchmark's section of the page that shows what it is about
     is_traced: bool = False  # whether it takes time in a step, which a trace may explain
     of_runs: bool = False  # whether to search in ``Measurements``
+    costs: str = ""  # the evidence that is the share of a step that it takes, or a gain, `faster`
+    many: str = ""  # of several, a template with {count}, and {all}, which is of ``each``
+    each: str = "{benchmark}"  # a template
+    looks_for: str = ""  # in a list of what was looked for; of several, separated by commas
+    among: Callable[[Any], Looked] | None = None  # None: another finder tells it
 
-    def findings(self, subject: object) -> list[Finding]:
-        """The findings about a subject; where the search fails, that is a finding."""
+    @property
+    def kind(self) -> str:
+        """What its findings say of their benchmark, one of ``KINDS``."""
+        if self.severity is Severity.ERROR:
+            return "broken"
+        if self.costs:
+            return "slow"
+        return "unsure" if self.section == "rate" else "other"
+
+    def findings(self, subject: object, weight: float = 1.0) -> list[Finding]:
+        """The findings about a subject; where the search fails, that is a finding.
+
+        Args:
+            subject: a row, or the measurements.
+            weight: of the row, as a share of those of all rows.
+        """
         found: list[Finding] = []
 
         def failed(error: Exception) -> None:
@@ -79,11 +97,30 @@ class Finder(Struct, frozen=True):
             for each in self.search(subject):
                 about = {"place": each.place, "benchmark": each.benchmark}
                 words = {**about, **each.evidence, **each.words}
-                sentence = _filled(each.sentence or self.sentence, words)
+                sentence = filled(each.sentence or self.sentence, words)
                 advice = each.advice or self.advice
-                kind = (self.name, self.severity, advice, self.layer)
-                found.append(Finding(sentence, each.benchmark, each.place, each.evidence, *kind))
+                found.append(
+                    Finding(
+                        sentence,
+                        each.benchmark,
+                        each.place,
+                        each.evidence,
+                        self.name,
+                        self.severity,
+                        advice,
+                        self.layer,
+                        self.kind,
+                        self._cost(each.evidence, weight),
+                    )
+                )
         return found
+
+    def _cost(self, evidence: Payload, weight: float) -> float | None:
+        """The share of a step that a finding takes, of all steps by weight; None if not known."""
+        share = evidence.get(self.costs)
+        if not is_finite(share):
+            return None
+        return weight * (share / (1 + share) if self.costs == "faster" else share)
 
 
 def finding(
@@ -102,19 +139,6 @@ def finding(
         return Finder(search.__name__, search, Severity(severity), sentence, advice, **where)
 
     return declared
-
-
-def _filled(template: str, words: Payload) -> str:
-    """A template with its words; a part in brackets needs all of its own: none, empty or NaN."""
-    known = {name: word for name, word in words.items() if word not in (None, "") and word == word}
-    filled = []
-    for place, part in enumerate(_OPTIONAL.split(template)):
-        if place % 2 == 0:
-            filled.append(part.format_map(words))
-            continue
-        with suppress(KeyError):
-            filled.append(part.format_map(known))
-    return "".join(filled)
 
 
 def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:

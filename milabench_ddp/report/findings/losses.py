@@ -8,11 +8,17 @@ kernels.
 from ...metric_line import LARGEST
 from ...numerics import Floats, np
 from ..model import Row
-from .finder import Finds, Found, finding, in_some_of
+from .finder import Finds, Found, Looked, finding, in_some_of
 
 FEWEST = 30  # losses: fewer of them are noise
 ABOVE = 0.95  # of the pairs of an early and a late loss: the late one is higher
 MATTERS = 0.1  # the least rise, as a share of the largest early loss
+
+
+def _losses_told(row: Row) -> Looked:
+    counts = [len(process.record.losses) for process in row.counted]
+    enough = sum(count >= FEWEST for count in counts)
+    return enough or (f"fewer than {FEWEST} losses" if any(counts) else 0)
 
 
 @finding(
@@ -20,6 +26,9 @@ MATTERS = 0.1  # the least rise, as a share of the largest early loss
     "{place}: its loss {does}{where}",
     "check its data and its learning rate",
     layer="loss",
+    many="the losses of {count} benchmarks do not fall: {all}",
+    looks_for="losses that rise",
+    among=_losses_told,
 )
 def loss_not_falling(row: Row) -> Finds:
     """Losses that rise beyond their noise, or that are the same number again and again."""

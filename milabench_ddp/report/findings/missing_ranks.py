@@ -6,7 +6,13 @@ from ...errors import shown_names
 from ...events import Status
 from ..completeness import JobRanks, jobs_of
 from ..model import Row
-from .finder import Finds, Found, finding, grouped
+from .finder import Finds, Found, Looked, finding, grouped
+
+
+def _ranks_planned(row: Row) -> Looked:
+    jobs = list(jobs_of(row.processes))
+    planned = sum(job.planned for job in jobs if job.began)
+    return planned or ("its ranks tell nothing of themselves" if jobs else 0)
 
 
 # It hangs, or never began; the rate of its job is not that of the ranks that were planned.
@@ -15,6 +21,8 @@ from .finder import Finds, Found, finding, grouped
     "{job}: {place} of {planned} told nothing",
     "see what it printed, and whether its node and its device answer",
     layer="planning",
+    looks_for="missing ranks",
+    among=_ranks_planned,
 )
 def silent_rank(row: Row) -> Finds:
     """Ranks that told nothing, where others of their job did."""

@@ -15,9 +15,16 @@ from ..process import series_of_devices
 from ..ranks.ledger import LaunchTimes
 from ..ranks.rank_launch import WHOLE, LaunchBlocks, LaunchKey, blocks_of, undisturbed
 from ..ranks.rank_summary import RankId, labels, peers
-from ..ranks.stragglers import FEWEST_STEPS, Straggler, all_stragglers, slower_places
+from ..ranks.stragglers import (
+    FEWEST_STEPS,
+    Straggler,
+    all_stragglers,
+    can_be_judged,
+    fewest_steps,
+    slower_places,
+)
 from ..statistics.values import mean, median
-from .finder import Finds, Found, finding, grouped
+from .finder import Finds, Found, Looked, finding, grouped
 from .slow_links import nodes_of_links, words_of_link
 from .what_if import condition, faster, launches_of, numbers_of
 
@@ -43,6 +50,8 @@ SLOW_LINKS = (
     SLOW_RANK,
     "look at its GPUs, its cooling, its cores and its network",
     section="ranks",
+    costs="slower",
+    looks_for="slow devices, slow ranks, slow links",
 )
 def slow_node(row: Row) -> Finds:
     """Nodes most of whose ranks, devices or links are slow, where those of the others are not."""
@@ -56,16 +65,42 @@ def slow_node(row: Row) -> Finds:
             yield Found(node, evidence, words_of_link(kind, gb_s), sentence=SLOW_LINKS)
 
 
+def _devices_compared(row: Row) -> Looked:
+    count = len(series_of_devices(row.counted))
+    fewest = min((each.observed for each in row.counted), default=0)
+    if count > 1 and fewest < FEWEST_STEPS:
+        return f"fewer than {FEWEST_STEPS} observations"
+    return count if count > 1 else 0
+
+
 @finding(
     "warning",
     SLOW_DEVICE,
     "look at its clocks, heat and neighbours",
     section="ranks",
     is_traced=True,
+    costs="slower",
+    looks_for="slow devices",
+    among=_devices_compared,
 )
 def slow_device(row: Row) -> Finds:
     """The slowest of several devices, if it is slower than the others by more than chance."""
     return _slow_devices(row, of_nodes=False)
+
+
+def _ranks_compared(row: Row) -> Looked:
+    """How many ranks could be named as slow; not where each trains alone."""
+    if len(row.ranks) < 2 or any(each.record.device is not None for each in row.processes):
+        return 0
+    if why := row.reported("model").get("waits_unknown"):
+        return str(why)
+    groups = [[rank for rank in group if rank.local] for group in peers(row.ranks)]
+    if not any(groups):
+        return "no rank tells its own work"
+    if all(len(group) < 2 for group in groups):
+        return "each rank has other stages of the model"
+    judged = sum(len(group) for group in groups if can_be_judged(group))
+    return judged or f"fewer than {min(map(fewest_steps, groups))} steps"
 
 
 @finding(
@@ -74,6 +109,9 @@ def slow_device(row: Row) -> Finds:
     "look at what it does in that part of a step",
     section="own",
     is_traced=True,
+    costs="faster",
+    looks_for="slow ranks",
+    among=_ranks_compared,
 )
 def slow_rank(row: Row) -> Finds:
     """The ranks that the others of their job wait for: one finding for each part that is slow."""

@@ -2,7 +2,11 @@
 
 from ..links import LinkKind, kinds_of
 from ..model import Row
-from .finder import Finds, Found, finding, grouped
+from .finder import Finds, Found, Looked, finding, grouped
+
+
+def _links_measured(row: Row) -> Looked:
+    return sum(len(kind.links) for kind in kinds_of(row))
 
 
 @finding(
@@ -12,6 +16,8 @@ from .finder import Finds, Found, finding, grouped
     "look at its cable, its switch and `nvidia-smi nvlink`",
     section="more",
     is_traced=True,
+    looks_for="slow links",
+    among=_links_measured,
 )
 def slow_link(row: Row) -> Finds:
     """Links that are much slower than most of their kind; those of slow nodes are not named."""

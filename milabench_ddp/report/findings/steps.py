@@ -9,10 +9,9 @@ from ..ranks.jitter import jitters
 from ..ranks.ledger import LaunchTimes
 from ..ranks.pipelines import stages_text
 from ..ranks.rank_launch import steady_launch
-from ..ranks.rank_summary import labels, peers, rank_id
-from ..ranks.stragglers import can_be_judged, fewest_steps
+from ..ranks.rank_summary import labels, rank_id
 from ..statistics.values import mean
-from .finder import Finds, Found, finding
+from .finder import Finds, Found, Looked, finding
 from .what_if import condition, faster, launches_of, numbers_of
 
 # By how much steps would be faster without it, at the lower end of the interval. In published runs
@@ -26,6 +25,13 @@ LEAST_COLLECTIONS = 0.005  # of the time of a rank: then all ranks wait for it
 LEAST_UNEVEN = 0.05  # of a step
 
 
+def _ranks_that_communicate(row: Row) -> Looked:
+    counts = [times.exposed.shape for times in launches_of(row)]
+    if counts and min(steps for _, steps in counts) < FEWEST_STEPS:
+        return f"fewer than {FEWEST_STEPS} steps"
+    return max((ranks for ranks, _ in counts), default=0)
+
+
 @finding(
     "warning",
     "exposed communication is {share:.0%} of a step ({exposed_ms:.4g} of {step:.4g} ms): "
@@ -36,6 +42,11 @@ LEAST_UNEVEN = 0.05  # of a step
     " (--bucket-cap-mb) or a faster network",
     section="ledger",
     is_traced=True,
+    costs="faster",
+    many="exposed communication in {count} benchmarks, of a step: {all}",
+    each="{benchmark} {share:.0%}",
+    looks_for="exposed communication",
+    among=_ranks_that_communicate,
 )
 def exposed_communication(row: Row) -> Finds:
     """A benchmark that would be more than a tenth faster if all of its communication were hidden.
@@ -74,6 +85,10 @@ def exposed_communication(row: Row) -> Finds:
     yield Found("", evidence, words)
 
 
+def _ranks_timed(row: Row) -> Looked:
+    return len(row.timed)
+
+
 @finding(
     "warning",
     "{how_often} a step takes {ms:.3g} ms longer[ (in {where})][, on {who}]: {share:.1%} of the "
@@ -81,6 +96,9 @@ def exposed_communication(row: Row) -> Finds:
     "see what comes at such distances: checkpoints, logs, timers of the host",
     section="steps",
     is_traced=True,
+    costs="share",
+    looks_for="pauses that recur",
+    among=_ranks_timed,
 )
 def jitter(row: Row) -> Finds:
     """Steps that take longer at equal distances, such as every 50th."""
@@ -118,6 +136,7 @@ def jitter(row: Row) -> Finds:
     "Python's garbage collector takes {most}{share:.1%} of the time of {place}[: a full "
     "collection takes {full:.3g} ms, and {frozen_ms:.2g} ms after gc.freeze]",
     "keep less of what a step makes, or call gc.freeze() once that has been made which stays",
+    costs="share",
 )
 def garbage_collection(row: Row) -> Finds:
     """Collections that take a share of the steps, because these keep much of what they make."""
@@ -144,6 +163,7 @@ def garbage_collection(row: Row) -> Finds:
     "give that stage less of the model, or take other stages per rank",
     section="ledger",
     is_traced=True,
+    costs="faster",
 )
 def uneven_stages(row: Row) -> Finds:
     """The bottleneck of pipelines: the rank of each that has more to do than the others."""
@@ -160,19 +180,3 @@ def uneven_stages(row: Row) -> Finds:
     name = f"stage {label}" if len(stages) == 1 else f"the rank with stages {label}"
     evidence = {"own_ms": float(levels[place]), "mean_ms": float(levels.mean())}
     yield Found(name, evidence | numbers_of(gain), {"gain": gain.text(".1%")})
-
-
-@finding("note", "its ranks are not compared: {why}")
-def not_compared(row: Row) -> Finds:
-    """Why none of several ranks could be named as slow, in modes where it cannot be known."""
-    why = row.reported("model").get("waits_unknown")
-    groups = peers(row.ranks)
-    if len(row.ranks) > 1 and all(len(group) == 1 for group in groups):
-        why = "each has other stages of the model; the ledger has the bubble of each"
-    for group in () if why else groups:
-        known = [rank for rank in group if rank.local]
-        if len(known) > 1 and all(each.blocks for each in known) and not can_be_judged(known):
-            steps = min(each.steps for each in known)
-            why = f"{steps} steps are too few, it takes {fewest_steps(known)}"
-    if why:
-        yield Found("", {"why": why})

@@ -6,7 +6,7 @@ from ...errors import shown_names
 from ..clocks import BRAKE, HARDWARE, HEAT, MATTERS, POWER, SETTING, Cause, slowdowns
 from ..model import Row
 from ..statistics.values import largest
-from .finder import Finds, Found, finding, grouped
+from .finder import Finds, Found, Looked, finding, grouped
 
 HOT = 5.0  # degrees below the heat at which a device slows down
 LEAST_SHARED = 0.01  # of the measured steps
@@ -51,11 +51,19 @@ def hot(row: Row) -> Finds:
             yield Found(label, {"headroom": left, "temperature": hottest}, words)
 
 
+def _devices_clocked(row: Row) -> Looked:
+    read = [any(each.sm_clock for each in device.measured) for device in row.measuring]
+    return sum(read) or ("no readings of clocks" if read else 0)
+
+
 @finding(
     "warning",
     SLOWED_DOWN,
     "look at its cooling and its power supply",
     section="devices",
+    costs="lost",
+    looks_for="throttling",
+    among=_devices_clocked,
 )
 def throttled(row: Row) -> Finds:
     """Devices that heat, the power brake or their hardware slowed down."""
@@ -67,12 +75,15 @@ def throttled(row: Row) -> Finds:
     SLOWED_DOWN,
     "compare it at the same power cap alone",
     section="devices",
+    costs="lost",
 )
 def power_capped(row: Row) -> Finds:
     return _slowed_down(row, POWER)
 
 
-@finding("note", SLOWED_DOWN, "`nvidia-smi -rgc` and `-rac` reset them", section="devices")
+@finding(
+    "note", SLOWED_DOWN, "`nvidia-smi -rgc` and `-rac` reset them", section="devices", costs="lost"
+)
 def set_clocks(row: Row) -> Finds:
     """Devices whose clocks were set, so that they were not higher."""
     return _slowed_down(row, SETTING)
@@ -102,4 +113,6 @@ def _slowed_down(row: Row, *causes: Cause) -> Finds:
             "clock": "" if math.isnan(most.clock) else clock,
             "slower": most.slower if most.slower > MATTERS and most.clock >= 0 else None,
         }
-        yield Found(shown_names([each.label for each in devices]), {"devices": evidence}, words)
+        lost = most.share * most.slower if most.slower > 0 else 0.0
+        found_in = shown_names([each.label for each in devices])
+        yield Found(found_in, {"devices": evidence, "lost": lost}, words)

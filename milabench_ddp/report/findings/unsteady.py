@@ -7,10 +7,14 @@ from ...table import given_percent_text, percent_text
 from ..model import Row
 from ..statistics.interval import FEWEST, ROUNDING
 from ..statistics.values import deviation
-from .finder import Finds, Found, Measurements, finding, in_some_of
+from .finder import Finds, Found, Looked, Measurements, finding, in_some_of
 
 UNMEASURED = 0.02  # of the time of a process
 UNSTABLE = 0.1  # the standard deviation of the observations, of their mean
+
+
+def _processes_rated(row: Row) -> Looked:
+    return sum(each.series is not None for each in row.counted)
 
 
 @finding(
@@ -29,7 +33,16 @@ def no_measurement(row: Row) -> Finds:
         yield Found(place, {"processes": len(alone)}, {"why": why, "where": where})
 
 
-@finding("warning", "{place}: {problem}{where}", "let it warm up for longer", section="rate")
+@finding(
+    "warning",
+    "{place}: {problem}{where}",
+    "let it warm up for longer",
+    section="rate",
+    many="no steady state in {count} benchmarks; they still change: {all}",
+    each="{benchmark} {change:+.1%}",
+    looks_for="rates that still rise or fall",
+    among=_processes_rated,
+)
 def no_steady_state(row: Row) -> Finds:
     """Rates that still rise or fall at the end."""
     if row.summary.why_no_rate:
@@ -52,6 +65,7 @@ def no_steady_state(row: Row) -> Finds:
     "about {worth} independent ones, so the interval is unsure{where}",
     "let it run for longer, or repeat it",
     section="rate",
+    many="rates of {count} benchmarks move slowly between two levels, so their ± is unsure: {all}",
 )
 def bimodal(row: Row) -> Finds:
     """Rates at two levels, each seen too few times to know how much of the time it takes.
@@ -94,6 +108,8 @@ def until_not_reached(row: Row) -> Finds:
     "{place}: unstable: its observations vary by {std:.0%}{where}",
     "see what else runs there, and how long each step is",
     section="rate",
+    many="the observations of {count} benchmarks vary: {all}",
+    each="{benchmark} {std:.0%}",
 )
 def unstable(row: Row) -> Finds:
     """Observations that differ by a tenth and more from one to the next, where there are many."""
@@ -115,6 +131,7 @@ def unstable(row: Row) -> Finds:
     "({seconds:.3g} of {of:.3g} s){where}",
     "measure it in the rate if it is part of the training",
     section="rate",
+    many="time between observations, and in no rate, in {count} benchmarks: {all}",
 )
 def time_between_observations(row: Row) -> Finds:
     """Time that no rate measures, such as that of a validation."""
@@ -134,6 +151,8 @@ def time_between_observations(row: Row) -> Finds:
     "{left_out} of {observations} observations[ of {several} processes] left out: before steady "
     "state",
     section="rate",
+    many="observations before the steady state, left out in {count} benchmarks: {all}",
+    each="{benchmark} {left_out} of {observations}",
 )
 def start_up_left_out(row: Row) -> Finds:
     if left_out := row.summary.warmup_detected:

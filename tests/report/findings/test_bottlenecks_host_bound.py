@@ -73,4 +73,4 @@ def test_ranks_that_work_or_one_that_is_slow_are_not(
 
 def test_devices_that_idle_for_both_reasons_have_both(tmp_path: Path) -> None:
     found = waiting(tmp_path, 0.2, 0.2, idle=0.45)
-    assert [each.name for each in found] == ["data_bound", "host_bound"]
+    assert [each.name for each in found] == ["host_bound", "data_bound"]

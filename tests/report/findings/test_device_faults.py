@@ -49,7 +49,7 @@ def test_a_gpu_that_is_lost_while_a_benchmark_runs(stub: Stub, tmp_path: Path) -
     lost = f"GPU 1 ({UUID}) does not answer: it has fallen off the bus; restart the machine"
     assert re.fullmatch(rf"{re.escape(lost)} \({WHEN}, in breaks, later\)", sentence)
     assert sentence in report_text(report, 1000)
-    assert report_text(report, 1000).startswith(f"Verdict  FAIL: {sentence}\n")
+    assert report_text(report, 1000).startswith(f"FAIL: 3 of 3 benchmarks ok, but {sentence}\n")
     assert (exit_code(report), exit_code(report, "none")) == (1, 0)
 
 

@@ -45,5 +45,7 @@ def test_each_benchmark_tells_what_ran_beside_it(tmp_path: Path) -> None:
         ("d", "d: 1 process of c runs beside it: SIGKILL did not end 9"),
     ]
     said = found[0].sentence.removeprefix("b: ")
-    assert report_text(report, 1000).startswith(f"Verdict  FAIL: {said} (in b); 3 more errors\n")
+    assert report_text(report, 1000).startswith(
+        f"FAIL: 4 of 4 benchmarks ok, but {said} (in b); 3 more errors\n"
+    )
     assert exit_code(report) == 1

@@ -16,7 +16,7 @@ def test_each_finding_has_the_name_under_which_it_is_found(tmp_path: Path) -> No
         values = rates(level + 0.1 * (k % 3) for k in range(60))
         settings = config("b", device=device, tag=["b", f"D{device}"])
         write(tmp_path, f"b.D{device}", settings, start(), values, end(), "{cut off")
-    first, *others, last = report_of([tmp_path]).findings
+    last, first, *others = report_of([tmp_path]).findings
     assert (first.name, first.severity, first.benchmark) == ("damaged_file", Severity.WARNING, "")
     assert first.place == f"{tmp_path}/b.D0.data"
     assert [found.name for found in others] == ["damaged_file"] * 3

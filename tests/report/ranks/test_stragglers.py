@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from milabench_ddp.report.findings import findings_of
+from milabench_ddp.report.findings import checks_of, findings_of
 from milabench_ddp.report.findings.finder import Measurements
 from milabench_ddp.report.model import NAN, Row
 from milabench_ddp.report.ranks.rank_summary import RankId, RankSummary, summarize_ranks
@@ -278,9 +278,9 @@ def test_few_steps_name_only_a_clear_case(ranks: int, steps: int, told: bool) ->
 
 def test_too_few_steps_are_said() -> None:
     own = normal(np.random.default_rng(7), 4, steps=7)
-    assert sentences(list(trained(own))) == [
-        "b: its ranks are not compared: 7 steps are too few, it takes 8"
-    ]
+    row = replace(Row.unmeasured("b", 0, 1.0, {}), ranks=tuple(trained(own)))
+    checks = {each.finding: each for each in checks_of(Measurements(False, (), (row,)), ())}
+    assert checks["slow_rank"].not_compared == {"fewer than 8 steps": ("b",)}
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.7])

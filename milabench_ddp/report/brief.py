@@ -1,0 +1,119 @@
+"""What a reader sees first: what broke and why, what is slow or unsure, what was looked for."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+
+from ..errors import shown_names
+from ..render.blocks import Block, Brief, Fact, Findings
+from .causes import Cause, causes_of
+from .finding import Check, Finding, Severity
+from .findings import FINDERS
+from .findings.failed import OF_CAUSES
+from .model import Report
+from .sentences import alike, some
+
+FULL = 8  # causes that are told with all that they hit and with advice; more have a line each
+FEW = 2  # findings of a kind that have a sentence each
+FEW_NAMES = 4
+LABELS: Mapping[str, str] = {"slow": "slow", "unsure": "unsure"}  # of the kinds of warnings
+
+
+def broken(report: Report) -> Iterator[Block]:
+    """The causes of failures, each once, then the errors."""
+    causes = causes_of(report)
+    if len(causes) > FULL:
+        yield Brief("failed", tuple(f"{some(cause.where)}: {cause.text}" for cause in causes))
+    else:
+        for cause in causes:
+            yield Findings("failed", (cause_sentence(cause),), cause.advice)
+    for group in alike(report, Severity.ERROR):
+        if group[0].name not in OF_CAUSES:
+            yield Findings("error", told_together(group), advice_of(group))
+
+
+def warnings(report: Report) -> Iterator[Findings]:
+    """What is slow, the dearest first, then what is unsure."""
+    for group in alike(report, Severity.WARNING):
+        label = LABELS.get(group[0].kind, str(Severity.WARNING))
+        yield Findings(label, told_together(group), advice_of(group))
+
+
+def cause_sentence(cause: Cause) -> str:
+    """A cause with all that it hit."""
+    if len(cause.where) == 1:
+        return f"{cause.where[0]}: {cause.text}"
+    return f"{cause.text}, in {len(cause.where)}: {compact_names(cause.where)}"
+
+
+def compact_names(names: Sequence[str]) -> str:
+    """Names in a sentence; of many, those that begin alike as in bash: ``bert-{fp16,fp32}``."""
+    together: dict[str, list[str]] = defaultdict(list)
+    for name in names:
+        head, dash, rest = name.partition("-")
+        is_plain = bool(dash) and "," not in name and len(names) > FEW_NAMES
+        together[head + dash if is_plain else name].append(rest if is_plain else "")
+    shown = []
+    for head, rests in together.items():
+        shown.append(head + (rests[0] if len(rests) == 1 else f"{{{','.join(rests)}}}"))
+    return ", ".join(shown)
+
+
+def to_do(report: Report) -> Iterator[Fact]:
+    """Each cause in full, with what to do, where the list at the top is brief."""
+    causes = causes_of(report)
+    if len(causes) > FULL:
+        told = [" -> ".join(filter(None, (cause_sentence(one), one.advice))) for one in causes]
+        yield Fact("To do", tuple(told))
+
+
+def advice_of(group: Sequence[Finding]) -> str:
+    return "; ".join(filter(None, dict.fromkeys(finding.advice for finding in group)))
+
+
+def told_together(group: Sequence[Finding]) -> tuple[str, ...]:
+    """The sentences about findings of a kind; of more than a few one, with their count."""
+    if len(group) <= FEW:
+        return tuple(finding.sentence for finding in group)
+    first, finder = group[0], FINDERS.get(group[0].name)
+    benchmarks = {finding.benchmark: finding for finding in reversed(group)}
+    if finder is None or not finder.many:
+        where = f", in {len(benchmarks)} benchmarks" if len(benchmarks) > 1 else ""
+        return (f"{first.sentence} ({len(group) - 1} more like it{where}: --table findings)",)
+    each = [_each(finder.each, finding) for finding in reversed(benchmarks.values())]
+    counts = {"findings": len(group), "count": len(benchmarks), "all": shown_names(each)}
+    return (finder.many.format_map(counts),)
+
+
+def _each(template: str, finding: Finding) -> str:
+    words = {"benchmark": finding.benchmark, **finding.evidence}
+    with suppress(KeyError, TypeError, ValueError):
+        return template.format_map(words)
+    return finding.benchmark
+
+
+def checked(report: Report) -> Iterator[Fact]:
+    """What was looked for and not found, and what could not be looked for."""
+    told = []
+    clean = [check for check in report.checks if check.compared and not check.found]
+    if clean:
+        told.append(f"nothing found: {', '.join(map(_among, clean))}")
+    unknown: dict[str, list[str]] = defaultdict(list)
+    for check in report.checks:
+        for reason, names in check.not_compared.items():
+            where = f" in {compact_names(names)}" if any(names) else ""
+            unknown[reason].append(f"{check.looks_for}{where}")
+    if unknown:
+        why = [f"{', '.join(what)}: {reason}" for reason, what in unknown.items()]
+        told.append(f"not possible: {'; '.join(why)}")
+    yield Fact("Checked", tuple(told))
+
+
+def _among(check: Check) -> str:
+    counts = sorted(set(check.compared.values()))
+    low, high = counts[0], counts[-1]
+    count = f"{low}" if low == high else f"{low} to {high}"
+    if any(check.compared):
+        names = list(check.compared)
+        count += f" in {names[0] if len(names) == 1 else f'{len(names)} benchmarks'}"
+    return f"{check.looks_for} ({count})"

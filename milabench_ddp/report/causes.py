@@ -1,0 +1,167 @@
+"""Why benchmarks failed: one cause for all failures that are alike, and what to do about it."""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from ..errors import shortened
+from ..events import NAN_LOSS, NO_RATE, NO_USABLE_RATE, OUT_OF_MEMORY, Outcome
+from ..results.records import Payload
+from .failures import NO_RECORDS, CellState, decisive_failure, state_of_failure
+from .finding import filled
+from .model import Failure, Report, Row
+
+LONGEST = 160  # characters of a cause
+LAST_LINES = 5  # of an output without an exception: one of them may say why it ended
+_NUMBER = re.compile(r"0x[0-9a-fA-F]+|\d+")
+_BATCH = re.compile(r"-{0,2}(?:[a-z]+[-_])*batch[-_]?size")
+_NO_WORDS = re.compile(r"[\s^~|+=*_-]*")  # a line without any
+PROSE = re.compile(r"(?<=[.!]) (?=[A-Z])")  # between the sentences of a message
+
+
+class Cause(Struct, frozen=True):
+    """What failures have in common."""
+
+    text: str  # what went wrong
+    advice: str  # what to do about it, or empty
+    benchmarks: tuple[str, ...]  # all that it hit
+    where: tuple[str, ...]  # the same, with the process and the rank where it is one
+    failure: Failure  # the first of them
+
+
+class _Kind(NamedTuple):
+    pattern: str  # of the exception, of the reason, or of a line that was printed last
+    text: str  # with the groups of the pattern; empty: as it was printed
+    advice: str = ""
+
+
+# fmt: off
+_KINDS = [
+    _Kind(r"this host was out of memory|oom[ _-]?kill|"
+          r"\b(?:DefaultCPUAllocator|MemoryError|std::bad_alloc)\b",
+          "this host ran out of memory",
+          "start fewer ranks or loader workers on a node, or ask Slurm for more (--mem)"),
+    _Kind(rf"(?:{OUT_OF_MEMORY.pattern})(?:.*total capacity of (?P<size>[\d.]+ [KMGT]i?B))?",
+          "out of GPU memory[ ({size})]", "a smaller batch{smaller}"),
+    _Kind(r"No module named '?(?P<module>\w+)", "no module {module}",
+          "`pip install {module}`, in the environment of the program"),
+    _Kind(r"(?P<file>(?:[^\s:]*/)?(?P<name>[^\s:/]+)): Permission denied$",
+          "not executable: {name}", "`chmod +x {file}`"),
+    _Kind(r"Permission denied: '(?P<path>[^']+)'", "permission denied: {path}",
+          "see who may read, write and execute it (`ls -l`)"),
+    _Kind(r"(?:(?P<name>\S+): (?:command )?not found$|failed to execute (?P<file>\S+): No such)",
+          "no such program: [{name}][{file}]", "install it, or add its folder to PATH"),
+    _Kind(r"^(?P<program>\S+): error: (?P<what>.*)", "{program}: {what}",
+          "mend `argv`; `{program} --help` tells its options"),
+    _Kind(r"No such file or directory: '(?P<path>[^']+)'", "no such file: {path}",
+          "make it, or mend its path in `argv`"),
+    _Kind(r"no NVIDIA driver|No CUDA GPUs|not compiled with CUDA|CUDA driver version|"
+          r"no CUDA-capable",
+          "", "see whether `nvidia-smi` answers, and whether its torch is built for CUDA"),
+    _Kind(r"failed to connect to any network address of \(?(?P<host>[^,)\s]+), (?P<port>\d+)|"
+          r"Connection refused", "[no connection to {host}, port {port}: refused, or in vain]",
+          "see whether rank 0 lives, and whether a firewall is between them"),
+    _Kind(r"No space left on device", "no space left on a disk", "`df -h`, then remove old runs"),
+    _Kind(r"GatedRepo|401 Client Error", "", "set HF_TOKEN, of an account that may read it"),
+    _Kind(r"^ended at its (?P<deadline>max_duration of [\d.]+ s): (?P<what>.*\bhangs in .*)",
+          "{what} ({deadline})", "`milabench report RUN --failures` has the stacks of all threads"),
+    _Kind(r"killed by SIGKILL", "", "see in `dmesg` whether the kernel was out of memory"),
+    _Kind(r"killed by SIG(?:SEGV|ABRT|BUS|ILL|FPE)", "",
+          "`env: {{PYTHONFAULTHANDLER: 1}}` shows where; "
+          "suspect what was built for another version"),
+    _Kind(f"{NO_RATE}|{NO_USABLE_RATE}", "it reported no rate that can be used",
+          "let it write its rate, as docs/configuration.rst says"),
+    _Kind(NO_RECORDS, "", "run it again"),
+    _Kind(NAN_LOSS, "", "see its data, its precision and its learning rate"),
+]
+# fmt: on
+_PATTERNS = [(re.compile(kind.pattern, re.IGNORECASE), kind) for kind in _KINDS]
+
+
+def causes_of(report: Report) -> tuple[Cause, ...]:
+    """The causes of all failures, those that hit most benchmarks first.
+
+    What a person cancelled has none.
+    """
+    found: dict[str, list[tuple[Failure, str, str, str]]] = defaultdict(list)
+    rows = {row.name: row for row in report.rows}
+    for name, folder in dict.fromkeys((each.benchmark, each.folder) for each in report.failures):
+        failure = decisive_failure(report, name, folder)
+        if failure is None or failure.outcome == Outcome.CANCELLED:
+            continue
+        alike = [each for each in report.failures if each.reason == failure.reason]
+        alike = [each for each in alike if (each.benchmark, each.folder) == (name, folder)]
+        row = rows.get(name)
+        text, advice = cause_of(failure, row.config if row else {})
+        found[_NUMBER.sub("0", text)].append((failure, text, advice, _where(failure, alike, row)))
+    made = []
+    for hit in found.values():
+        first, text, advice, _ = hit[0]
+        names = tuple(dict.fromkeys(failure.benchmark for failure, *_ in hit))
+        where = tuple(dict.fromkeys(where for *_, where in hit))
+        made.append(Cause(text, advice, names, where, first))
+    return tuple(sorted(made, key=lambda cause: -len(cause.benchmarks)))
+
+
+def cause_of(failure: Failure, config: Payload) -> tuple[str, str]:
+    """What went wrong, in one line, and what to do about it.
+
+    Args:
+        failure: the one that decided how its benchmark ended.
+        config: of its benchmark.
+    """
+    state = state_of_failure(failure)
+    shown = [line.strip() for line in failure.lines if not _NO_WORDS.fullmatch(line)]
+    is_told = state.word == "Traceback" or failure.outcome != Outcome.FAILED
+    lines = [] if is_told else shown[: -LAST_LINES - 1 : -1]
+    for text in (state.reason, failure.reason, *lines):
+        for pattern, kind in _PATTERNS:
+            if found := pattern.search(text):
+                known = {**found.groupdict(), "smaller": _smaller(failure.benchmark, config)}
+                said = filled(kind.text, known) or _plain(text)
+                return said, filled(kind.advice, known)
+    return _unknown(failure, state, shown), ""
+
+
+def _plain(text: str) -> str:
+    """The first sentence of a message, without the exit status that the exception explains."""
+    text = re.sub(r"^(?:rank \d+: )?exit status \d+: ", "", text)
+    return shortened(PROSE.split(text)[0], LONGEST)
+
+
+def _unknown(failure: Failure, state: CellState, shown: Sequence[str]) -> str:
+    if state.word == "Traceback":
+        return _plain(state.reason)
+    reason = failure.reason or str(failure.outcome)
+    if failure.outcome == Outcome.LOST and failure.tag is not None:
+        return f"lost: {reason}"
+    if not re.fullmatch(r"(?:rank \d+: )?exit status -?\d+", reason):
+        return reason
+    last = f"and printed last: {shown[-1]}" if shown else "and it printed nothing"
+    return shortened(f"{reason}, {last}", LONGEST)
+
+
+def _smaller(name: str, config: Payload) -> str:
+    """How to halve the batch, where the configuration states it as the value of an option."""
+    argv = config.get("argv")
+    words = list(argv) if isinstance(argv, list) else []
+    stated = argv.items() if isinstance(argv, Mapping) else pairwise(words)
+    for option, size in stated:
+        if _BATCH.fullmatch(str(option)) and str(size).isdecimal() and int(size) > 1:
+            half = f"{option} {int(size) // 2}"
+            if not words:
+                half = f"--override '{name}.argv.{option}={int(size) // 2}'"
+            return f", such as half of it: {half}"
+    return ""
+
+
+def _where(failure: Failure, alike: Sequence[Failure], row: Row | None) -> str:
+    """Where in its benchmark a failure was: in all of it, in one process, or on a rank."""
+    where, of = failure.benchmark, row.n if row else 1
+    if failure.tag is not None and len(alike) < of:
+        where = failure.tag if len(alike) <= 1 else f"{where} ({len(alike)} of {of:g} processes)"
+    return where if failure.rank is None else f"{where}, rank {failure.rank}"

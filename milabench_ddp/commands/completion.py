@@ -1,7 +1,4 @@
-"""``milabench completion``: the script of a shell, and the words that it asks for.
-
-What may follow is read from the records of the options, as the parser and the help are.
-"""
+"""``milabench completion``: the script of a shell, and the words that it asks for."""
 
 import os
 import sys
@@ -58,12 +55,7 @@ def main(options: CompletionOptions) -> int:
 
 
 def candidates(before: Sequence[str], last: str) -> list[str]:
-    """The whole words that begin as the last one does; of ``a,b`` it is ``b`` that goes on.
-
-    Args:
-        before: the words before the last, from ``milabench`` on.
-        last: may be empty.
-    """
+    """The words that begin as the last one does, which may be empty; of ``a,b`` ``b`` goes on."""
     begin = last[: 1 + max(last.rfind(","), last.find("=") if last[:2] == "--" else -1)]
     if begin.endswith("="):
         before = [*before, begin[:-1]]
@@ -74,21 +66,16 @@ def candidates(before: Sequence[str], last: str) -> list[str]:
 def _known(before: Sequence[str], last: str) -> Iterable[str]:
     if len(before) < 2 or before[1] not in COMMANDS:
         return (*COMMANDS, "--help", "--version")
-    positional: list[Mapping[str, object]] = []
-    flags: dict[str, Mapping[str, object]] = {"--help": {"action": "store_true"}}
-    for option in fields(COMMANDS[before[1]].options()):
-        for name, keywords in arguments(option).items():
-            if option.metadata["is_positional"]:
-                positional.append(keywords)
-            else:
-                flags[name] = keywords
-    flag, keywords = before[-1], flags.get(before[-1], {"action": "store_true"})
-    if keywords.get("action") == "store_true":
+    declared = fields(COMMANDS[before[1]].options())
+    known = {name: keywords for each in declared for name, keywords in arguments(each).items()}
+    flag, keywords = before[-1], known.get(before[-1], {"action": "store_true"})
+    if not flag.startswith("-") or keywords.get("action") == "store_true":
+        positional = [each.name for each in declared if each.metadata["is_positional"]]
         if last.startswith("-") or not positional:
-            return flags
-        flag, keywords = "", positional[0]
-    if isinstance(choices := keywords.get("choices"), tuple):
-        return choices
+            return [name for name in (*known, "--help") if name not in positional]
+        keywords = known[positional[0]]
+    if "choices" in keywords:
+        return tuple(keywords["choices"])
     words = WORDS.get(flag) or WORDS.get(str(keywords["metavar"]))
     return words(before) if words else ()
 

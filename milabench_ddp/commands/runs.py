@@ -3,7 +3,6 @@
 import shutil
 import sys
 import time
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -11,15 +10,14 @@ from pathlib import Path
 from msgspec import Struct
 
 from ..config.tree import default_base
+from ..dispatch.follow import settle
 from ..errors import MilabenchError, RunDirError, SelectionError
-from ..events import Status
 from ..files import disk_use
 from ..options.reading import RunsOptions
+from ..report.server.served_runs import progress_of
 from ..results.find_run import begun, is_run, newest_first, not_a_run, not_there, run_folders
 from ..results.lock import alive, goes_on
-from ..results.read_state import ignore, read_state
 from ..results.run_dir import RunDir
-from ..results.state import RunState
 from ..table import Column, Table, size_text, text_lines
 
 
@@ -67,11 +65,7 @@ def main(options: RunsOptions) -> int:
     if options.older_than is not None:
         found = [run for run in found if run.last < time.time() - options.older_than]
     if not found:
-        print(
-            "no run is so old"
-            if folders
-            else f"no runs in {home.absolute()}: `milabench run` makes one"
-        )
+        print("no run is so old" if folders else f"no runs in {home.absolute()}")
         return 0
     is_removal = options.remove or options.older_than is not None
     columns = _COLUMNS if is_removal and any(run.why_kept for run in found) else _COLUMNS[:-1]
@@ -91,28 +85,13 @@ def _row(run: ListedRun, home: Path) -> tuple[object, ...]:
 
 
 def listed(path: Path) -> ListedRun:
-    run, state = RunDir(path), None
-    with suppress(MilabenchError):  # of a newer version, or damaged
-        state = read_state(run, ignore)
-        if state is not None and state.header.jobs and state.header.outcome is None:
-            from ..dispatch.follow import settle  # few runs are such, and it takes long to import
-
-            settle(run)
-            state = read_state(run, ignore)
+    with suppress(MilabenchError):  # of its jobs some may have ended meanwhile
+        settle(RunDir(path))
     began, (size, _) = begun(path), disk_use(path)
-    if state is None:
-        return ListedRun(path, began, began, size, "")
-    counts = Counter(each.status for each in state.benchmarks.values())
-    failed = sum(counts[each] for each in Status if each.has_ended)
-    failed -= counts[Status.OK] + counts[Status.SKIPPED]
-    last = state.header.ended or began
-    return ListedRun(path, began, last, size, _state(state), counts[Status.OK], failed)
-
-
-def _state(state: RunState) -> str:
-    """How a run ended; one of which a benchmark still runs, as a job of its own, has not."""
-    is_running = any(each.status is Status.RUNNING for each in state.benchmarks.values())
-    return _GOES_ON if is_running or not state.header.outcome else str(state.header.outcome)
+    found = progress_of(path, time.time())
+    state = _GOES_ON if found.outcome is None or found.running else found.outcome
+    counts = (found.ended.get("ok", 0), len(found.failed)) if state else (None, None)
+    return ListedRun(path, began, began + (found.seconds or 0.0), size, state, *counts)
 
 
 def _remove(runs: Sequence[ListedRun], options: RunsOptions) -> None:
@@ -129,10 +108,8 @@ def _remove(runs: Sequence[ListedRun], options: RunsOptions) -> None:
     if not options.yes:
         if not sys.stdin.isatty():
             raise SelectionError(f"--remove would remove {what}: add --yes, as nobody can be asked")
-        answer = ""
-        with suppress(EOFError):
-            answer = input(f"\nRemove {what}? [y/N] ")
-        if answer.strip().lower() not in ("y", "yes"):
+        print(f"\nRemove {what}? [y/N] ", end="", flush=True)
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             print("nothing was removed")
             return
     for run in runs:

@@ -44,15 +44,13 @@ examples:
 
 
 class Command:
-    """A command: the record of its options, what it does, and what its help ends with."""
+    """A command: the record of its options, below ``options``, and what its help says."""
 
     def __init__(
-        self, record: str, help: str, *, examples: str = "", exit_codes: str = "", main: str = ""
+        self, record: str, help: str, examples: str = "", exit_codes: str = "", *, main: str = ""
     ) -> None:
-        self.record = record  # below ``options``
-        self.help = help
-        self.examples = examples
-        self.exit_codes = exit_codes
+        self.record, self.help = record, help
+        self.examples, self.exit_codes = examples, exit_codes
         self.main = main  # the function below ``commands``; ``main`` of its own module without it
 
     def options(self) -> "type[Any]":
@@ -66,46 +64,34 @@ class Command:
 
 GROUPS = {
     "measure": {
-        "run": Command(
-            "suite.RunOptions", "run a suite and report on it",
-            examples=_OF_RUN, exit_codes=_OF_RUNS,
-        ),
-        "list": Command(
-            "suite.ListOptions", "list suites, or the benchmarks of one that would run"
-        ),
+        "run": Command("suite.RunOptions", "run a suite and report on it", _OF_RUN, _OF_RUNS),
+        "list": Command("suite.ListOptions", "list suites, or the benchmarks of one"),
         "dry": Command("suite.LaunchOptions", "print the bash that `run` would execute"),
         "resolve": Command("suite.ResolveOptions", "print the resolved configuration"),
     },
     "read what was measured": {
-        "runs": Command("reading.RunsOptions", "list runs, the newest first, and remove old ones"),
+        "runs": Command("reading.RunsOptions", "list runs, the newest first, or remove old ones"),
         "report": Command(
             "reading.ReportOptions", "report on the measurements in run folders",
-            examples=_OF_REPORT, exit_codes=_OF_RUNS,
+            _OF_REPORT, _OF_RUNS,
         ),
         "compare": Command(
             "reading.CompareOptions", "say what is slower, faster or the same in other runs",
             exit_codes=_OF_CHANGES,
         ),
         "history": Command(
-            "reading.HistoryOptions",
-            "tell what got slower over many runs: benchmarks and single GPUs",
+            "reading.HistoryOptions", "tell what got slower over many runs, also single GPUs",
             exit_codes=_OF_CHANGES,
         ),
-        "serve": Command(
-            "reading.ServeOptions", "show reports in the browser, and follow runs that go on"
-        ),
-        "export": Command(
-            "reading.ExportOptions", "write the measurements as tables, for other programs"
-        ),
+        "serve": Command("reading.ServeOptions", "show reports and runs that go on in the browser"),
+        "export": Command("reading.ExportOptions", "write the measurements as tables"),
     },
     "on a cluster": {
         "watch": Command(
             "reading.RunFolderOptions", "follow a run that has not ended, and report when it ends",
             exit_codes=_OF_RUNS,
         ),
-        "cancel": Command(
-            "reading.RunFolderOptions", "cancel the jobs of a run", main="watch.cancel"
-        ),
+        "cancel": Command("reading.RunFolderOptions", "cancel a run's jobs", main="watch.cancel"),
     },
     "set up": {
         "new": Command("new.NewOptions", "write a benchmark of your own to begin with"),
@@ -117,12 +103,10 @@ GROUPS = {
             "suite.InstallOptions", "make the virtual environments that benchmarks need",
             main="prepare.install",
         ),
-        "prepare": Command(
-            "suite.SuiteOptions", "make the data that benchmarks read, unless it exists"
-        ),
+        "prepare": Command("suite.SuiteOptions", "make the data that benchmarks read"),
         "completion": Command(
             "completion.CompletionOptions", "print the script that completes words in your shell",
-            examples=_OF_COMPLETION,
+            _OF_COMPLETION,
         ),
     },
 }  # fmt: skip
@@ -131,10 +115,9 @@ COMMANDS = {name: command for group in GROUPS.values() for name, command in grou
 
 def help_text() -> str:
     """What ``milabench --help`` prints."""
-    width = max(map(len, COMMANDS))
     groups = ""
     for title, commands in GROUPS.items():
-        lines = [f"  {name:{width}}  {command.help}\n" for name, command in commands.items()]
+        lines = [f"  {name:12}{command.help}\n" for name, command in commands.items()]
         groups += f"{title}:\n{''.join(lines)}\n"
     return f"""\
 usage: milabench COMMAND ...

@@ -22,6 +22,9 @@ def parse_options(verb: str, words: Sequence[str]) -> object:
         ConfigError: a setting of the runner has a wrong value.
         SystemExit: for ``--help``, and for wrong usage.
     """
+    if not {"-h", "--help"}.isdisjoint(words):
+        _parser(verb, with_rare=ALL in words).print_help()
+        raise SystemExit(0)
     parser = _parser(verb)
     namespace, others = parser.parse_known_args(words)
     for word in others:
@@ -44,18 +47,11 @@ def _placeholder(positional: Field[object]) -> str:
 class _Parser(argparse.ArgumentParser):
     """Ends with a line that says where the help is, since its usage is one line."""
 
-    flags: Sequence[str] = ()
+    flags: list[str]
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
         self.exit(2, f"{self.prog}: {message}\nsee: {self.prog} --help\n")
-
-
-class _Help(argparse.Action):
-    def __call__(self, parser: argparse.ArgumentParser, *given: object) -> None:
-        verb = parser.prog.split()[-1]
-        _parser(verb, with_rare=ALL in given).print_help()
-        parser.exit()
 
 
 def _parser(verb: str, *, with_rare: bool = False) -> _Parser:
@@ -77,17 +73,14 @@ def _parser(verb: str, *, with_rare: bool = False) -> _Parser:
         argument_default=argparse.SUPPRESS,
         add_help=False,
     )
-    hidden = argparse.SUPPRESS
-    flags = [parser.add_argument("-h", "--help", nargs="?", action=_Help, help=hidden)]
     groups: dict[str, argparse._ArgumentGroup] = {"": parser.add_argument_group()}
-    title = ""
+    title, parser.flags = "", ["--help"]
     for each in declared:
         title = each.metadata["begins"] or title
         named = "" if each.metadata["is_positional"] else title
         group = groups.get(named) or groups.setdefault(named, parser.add_argument_group(named))
         for name, keywords in arguments(each).items():
             if each.metadata["is_rare"] and not with_rare:
-                keywords = {**keywords, "help": hidden}
-            flags.append(group.add_argument(name, **keywords))
-    parser.flags = [flag for each in flags for flag in each.option_strings]
+                keywords = {**keywords, "help": argparse.SUPPRESS}
+            parser.flags += group.add_argument(name, **keywords).option_strings
     return parser

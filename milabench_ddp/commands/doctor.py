@@ -69,11 +69,12 @@ def diagnoses(options: LaunchOptions) -> list[Diagnosis]:
         said = str(raised) or f"the driver does not tell them in {_DRIVER:g} s: see dmesg for Xid"
         cluster, wrong = None, error(said)
     left = deadline - time.monotonic()
+    limit = round(left - _MARGIN, 1)
     checks: dict[str, Check] = {"devices": lambda: [wrong]}
     if cluster is not None:
         checks = {
             "devices": partial(device_checks.devices, cluster, setup.describe(cluster)),
-            "torch": partial(device_checks.torch, cluster, left - _MARGIN),
+            "torch": partial(device_checks.torch, cluster, limit),
             "load": partial(host_checks.load, cluster),
             "variables": partial(host_checks.variables, cluster, request.nodes),
         }
@@ -82,9 +83,9 @@ def diagnoses(options: LaunchOptions) -> list[Diagnosis]:
         "base": partial(place_checks.folder, base, kind != "local"),
         "limits": host_checks.limits,
         "py-spy": host_checks.py_spy,
-        "slurm": partial(place_checks.slurm, kind == "slurm", left - _MARGIN),
+        "slurm": partial(place_checks.slurm, kind == "slurm", limit),
     }
     if request.hosts and runner is not None:
-        hosts = (request.hosts, system.sshkey, base, runner, left - _MARGIN)
+        hosts = (request.hosts, system.sshkey, base, runner, limit)
         checks["ssh"] = partial(place_checks.hosts, *hosts)
     return examine(checks, left)

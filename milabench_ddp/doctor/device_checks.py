@@ -57,7 +57,7 @@ def packages() -> Iterator[Diagnosis]:
             f"`compare` do",
             f"pip install {absent}",
         )
-    else:
+    elif names:
         yield ok(f"all {len(names)} that are required are installed")
 
 
@@ -78,7 +78,7 @@ def torch(cluster: Cluster, limit: float) -> Iterator[Diagnosis]:
         lacking = run_check(command, environ, limit)
     except MachineError as raised:
         is_late = isinstance(raised.__cause__, TimeoutExpired)
-        yield Diagnosis(State.WARNING if is_late else State.ERROR, str(raised))
+        yield Diagnosis(State.WARNING if is_late else State.ERROR, f"{name}: {raised}")
         return
     where = f"{len(devices)} GPUs" if cluster.has_gpu else "the CPU"
     yield ok(f"{name} computes on {where} and reduces with {backend.collectives}")

@@ -17,7 +17,8 @@ from ..machine.host import other_process
 from .diagnosis import Diagnosis, ok, warning
 
 _WHILE = 1.0  # seconds in which processes are watched
-_BUSY = 0.5  # of a core
+_BUSY = 0.5  # of a core, by all others together
+_TOLD = 0.05  # of a core, by one of them
 _FILES = 1024  # that a process opens: pipes of its ranks, tensors of its loaders
 
 
@@ -43,9 +44,10 @@ def _busy() -> list[str]:
     for process in processes:
         with suppress(psutil.Error):
             cores = process.cpu_percent() / 100
-            if cores >= _BUSY and (who := other_process(process.pid)):
-                found.append((-cores, f"{who} on {cores:.1f} cores"))
-    return [said for _, said in sorted(found)]
+            if cores >= _TOLD and (who := other_process(process.pid)):
+                found.append((cores, f"{who} on {cores:.1f} cores"))
+    is_busy = sum(cores for cores, _ in found) >= _BUSY
+    return [said for _, said in sorted(found, reverse=True)] if is_busy else []
 
 
 def limits(root: Path = Path("/")) -> Iterator[Diagnosis]:

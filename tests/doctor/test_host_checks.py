@@ -32,6 +32,7 @@ def other() -> Iterator[int]:
 
 def test_another_process_that_computes_is_named(other: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(host_checks, "_BUSY", 0.05)  # of a core that others share
+    monkeypatch.setattr(host_checks, "shown_names", lambda names, most: ", ".join(names))
     (found,) = host_checks.load(CPU)
     assert found.state == State.WARNING
     assert f"(pid {other}, of " in found.found

@@ -141,7 +141,7 @@ def test_the_formats_of_the_options_are_those_that_can_be_written():
     known = {"report": FORMATS, "compare": comparison_faces.FACES, "history": history_faces.FACES}
     for verb, formats in known.items():
         (option,) = [each for each in fields(COMMANDS[verb].options()) if each.name == "format"]
-        (keywords,) = arguments(option).values()
+        keywords = arguments(option)["--format"]
         assert set(keywords["choices"]) == {"text", *formats}
 
 

@@ -69,7 +69,7 @@ def _known(before: Sequence[str], last: str) -> Iterable[str]:
     declared = fields(COMMANDS[before[1]].options())
     known = {name: keywords for each in declared for name, keywords in arguments(each).items()}
     flag, keywords = before[-1], known.get(before[-1], {"action": "store_true"})
-    if not flag.startswith("-") or keywords.get("action") == "store_true":
+    if not flag.startswith("-") or keywords.get("action") in ("store_true", "store_const"):
         positional = [each.name for each in declared if each.metadata["is_positional"]]
         if last.startswith("-") or not positional:
             return [name for name in (*known, "--help") if name not in positional]

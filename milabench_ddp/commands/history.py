@@ -2,7 +2,6 @@
 
 import sys
 
-from ..errors import SelectionError
 from ..options.reading import HistoryOptions
 from ..render.text import text_of
 from ..report.history.history import history_of
@@ -13,14 +12,11 @@ from .final_report import shown_width
 
 def main(options: HistoryOptions) -> int:
     """``milabench history RUNS...``; 1 if something is slower, with ``--fail-on slower``."""
-    if options.csv and options.format == "json":
-        raise SelectionError("--csv and --format json ask for two formats: leave one out")
     history = history_of(run_folders(options.runs), options.select, options.threshold)
-    format = "csv" if options.csv else options.format
-    if format == "text":
+    if options.format == "text":
         text = text_of(history_blocks(history), shown_width(sys.stdout))
     else:
-        text = FACES[format](history)
+        text = FACES[options.format](history)
     sys.stdout.write(text)
     has_slower = any(change.way == "slower" for change in history.changes)
     return 1 if options.fail_on and has_slower else 0

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from ..errors import MilabenchError, SelectionError
@@ -36,8 +35,6 @@ FILES: Mapping[str, Callable[..., list[str]]] = {
 def main(options: ReportOptions) -> int:
     """``milabench report RUN...``; returns the exit code of the runs."""
     files = {name: path for name in FILES if (path := getattr(options, name)) is not None}
-    if options.csv and options.format != "json":
-        options = replace(options, format="csv")
     _check(options, next(iter(files), "open" if options.open else ""))
     runs = run_folders(options.runs)
     for path in runs:
@@ -73,9 +70,6 @@ def _check(options: ReportOptions, file: str) -> None:
     is_part = options.compat or options.table or options.predict or options.failures
     files = " and ".join(f"--{name}" for name in FILES)
     refused = {
-        "--csv and --format json ask for two formats: leave one out": (
-            options.csv and options.format == "json"
-        ),
         "--baseline is for the score, and goes without --compat and other tables than scores": (
             options.baseline and not has_score
         ),

@@ -3,6 +3,7 @@
 from argparse import ArgumentTypeError
 from collections.abc import Mapping
 from dataclasses import Field, field
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from ..config.limits import SECONDS
@@ -21,6 +22,7 @@ def option(
     is_positional: bool = False,
     begins: str = "",
     is_rare: bool = False,
+    more: Mapping[str, object] = MappingProxyType({}),
     **keywords: object,
 ) -> T:
     """A field that the command line can set; its flag is its name.
@@ -31,6 +33,7 @@ def option(
         is_positional: whether it is an argument without a flag.
         begins: the title of the group in the help that it and the next ones are in.
         is_rare: whether only ``--help all`` has it.
+        more: the keywords of other flags that set it, by the flag.
         keywords: for ``ArgumentParser.add_argument``.
     """
     if default is False:
@@ -44,6 +47,7 @@ def option(
         "is_positional": is_positional,
         "begins": begins,
         "is_rare": is_rare,
+        "more": more,
         "argparse": {"help": help, **keywords},
     }
     made: T = field(default=default, metadata=metadata)
@@ -53,10 +57,8 @@ def option(
 def arguments(option: Field[object]) -> Mapping[str, Mapping[str, Any]]:
     """The keywords of ``ArgumentParser.add_argument``, by the arguments of an option."""
     metadata = option.metadata
-    found: Mapping[str, Mapping[str, Any]] = metadata.get("arguments") or {
-        argument_name(option): metadata["argparse"]
-    }
-    return found
+    own = {argument_name(option): metadata["argparse"]} if "argparse" in metadata else {}
+    return {**own, **metadata["more"]}
 
 
 def argument_name(option: Field[object]) -> str:
@@ -170,6 +172,14 @@ def names_option(help: str, begins: str = "", *, is_rare: bool = False) -> tuple
 
 def runs_option(help: str, nargs: str = "+") -> tuple[str, ...]:
     return option((), help, is_positional=True, nargs=nargs, metavar="RUN")
+
+
+def format_option(help: str, *formats: str, begins: str = "") -> str:
+    """The form of what a command prints."""
+    csv = {"dest": "format", "action": "store_const", "const": "csv", "help": "as --format csv"}
+    return option(
+        "text", help, begins=begins, choices=formats, metavar="FORMAT", more={"--csv": csv}
+    )
 
 
 def fail_on() -> str:

@@ -6,6 +6,7 @@ from .option import (
     age,
     fail_on,
     fail_on_slower,
+    format_option,
     names_option,
     node_counts,
     option,
@@ -81,11 +82,9 @@ class ReportOptions:
         None, "take the weights of the benchmarks from this configuration",
         is_rare=True, metavar="CONFIG",
     )  # fmt: skip
-    format: str = option(
-        "text", "that of the report", begins="form",
-        choices=("text", "markdown", "csv", "json", "html"), metavar="FORMAT",
-    )  # fmt: skip
-    csv: bool = option(False, "short for --format csv", is_rare=True)
+    format: str = format_option(
+        "that of the report", "text", "markdown", "csv", "json", "html", begins="form"
+    )
     width: int | None = option(
         None, "the width of the text in columns; without it, that of the terminal, COLUMNS, or 100",
         is_rare=True, type=positive, metavar="N",
@@ -131,10 +130,7 @@ class CompareOptions:
     pool: bool = option(
         False, "pool runs of a side that differ in version, machine, configuration or preset"
     )
-    format: str = option(
-        "text", "that of the comparison",
-        choices=("text", "markdown", "csv", "json", "html"), metavar="FORMAT",
-    )  # fmt: skip
+    format: str = format_option("that of the comparison", "text", "markdown", "csv", "json", "html")
     plots: str | None = option(
         None, "write the ratios as a chart to this folder, as SVG and PNG, and nothing else",
         metavar="DIR",
@@ -151,10 +147,7 @@ class HistoryOptions:
     threshold: float = option(
         0.01, "the smallest change that is told, such as 1%%", type=share, metavar="P%"
     )
-    format: str = option(
-        "text", "that of the history", choices=("text", "csv", "json", "html"), metavar="FORMAT"
-    )
-    csv: bool = option(False, "short for --format csv")
+    format: str = format_option("that of the history", "text", "csv", "json", "html")
     fail_on: str | None = fail_on_slower("something is slower")
 
 

@@ -93,7 +93,7 @@ def _settings_option() -> Mapping[str, str | int]:
                 "help": setting.help,
             }
     title = "settings that override the runner profile"
-    metadata = {"is_positional": False, "begins": title, "is_rare": True, "arguments": flags}
+    metadata = {"is_positional": False, "begins": title, "is_rare": True, "more": flags}
     return field(default_factory=dict, metadata=metadata)
 
 

@@ -99,7 +99,7 @@ def test_fail_on_slower(
 
 @pytest.mark.parametrize(
     "words",
-    [["nothing"], ["runs/c*"], [".", "--csv", "--format", "json"]],
+    [["nothing"], ["runs/c*"]],
 )
 def test_what_cannot_be_is_said(
     runs: Path,

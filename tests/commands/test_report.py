@@ -175,7 +175,6 @@ def test_another_order(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--csv", "--format", "json"], "--csv and --format json ask for two formats"),
         (
             ["--table", "steps", "--rows", "model"],
             "--rows and --cols are for the metrics of a sweep, not for steps",

@@ -18,7 +18,7 @@ from milabench_ddp.config.runner_profile import SETTINGS, RunnerProfile
 from milabench_ddp.options.catalogue import COMMANDS
 from milabench_ddp.options.option import argument_name
 from milabench_ddp.report import export
-from milabench_ddp.report.fields import BENCHMARK, EXPORT, TABLE, Field
+from milabench_ddp.report.fields import BENCHMARK, EXPORT, Field
 from milabench_ddp.report.findings import FINDERS
 from milabench_ddp.report.json_schema import SCHEMAS, schema_text
 from milabench_ddp.report.rank_fields import RANK
@@ -27,6 +27,7 @@ from milabench_ddp.samples import DeviceSample, HostSample, sensors_of
 
 Lines = Iterator[str]
 _LITERAL = re.compile(r"``(.+?)``|`(.+?)`")
+_FILLED, _WORD = re.compile(r"\{[^}]*\}|\[[^]]*\]"), re.compile(r"[a-z]{2,}")
 _MARKUP = re.compile(r"([\\*`|]|_(?!\w))")
 
 
@@ -181,12 +182,13 @@ def numbers() -> Lines:
 def _fields(declared: Iterable[Field]) -> Lines:
     rows = []
     for each in declared:
-        where = {TABLE: "", EXPORT: "export"}.get(each.places, "")
-        names = [literal(each.heading), literal(each.metric), literal(each.sort)]
-        meaning = plain(each.meaning) or "its share of a step"
-        rows.append((literal(each.name), *names, plain(each.unit), meaning, where))
-    header = ("name", "column", "metric", "``--sort``", "unit", "meaning", "only in")
-    yield from table(header, rows)
+        also = [f"``--table {each.metric}``"] if each.metric else []
+        also += [f"``--sort {each.sort}``"] if each.sort else []
+        also += ["in the export alone"] if each.places == EXPORT else []
+        more = f" ({', '.join(also)})" if also else ""
+        meaning = (plain(each.meaning) or "its share of a step") + more
+        rows.append((literal(each.name), literal(each.heading), plain(each.unit), meaning))
+    yield from table(("name", "column", "unit", "meaning"), rows)
 
 
 def columns() -> Lines:
@@ -201,14 +203,14 @@ def findings() -> Lines:
         for name, finder in FINDERS.items():
             if finder.severity != severity:
                 continue
-            yield f"{literal(name)}"
-            layer = f" (milabench's layer ``{finder.layer}``)" if finder.layer else ""
-            meaning = _meaning(finder.search)
-            yield f"    {plain(meaning)}{layer}" if meaning or layer else ""
-            yield ""
-            yield f"    says: ``{finder.sentence}``"
-            yield from ("", f"    do: {plain(finder.advice)}") if finder.advice else ()
-            yield ""
+            layer = f"milabench's layer ``{finder.layer}``" if finder.layer else ""
+            told = [plain(_meaning(finder.search)), layer]
+            if len(_WORD.findall(_FILLED.sub("", finder.sentence))) > 1 or not any(told):
+                told.append(f"says: ``{finder.sentence}``")
+            told += [f"do: {plain(finder.advice)}"] if finder.advice else []
+            yield literal(name)
+            for text in filter(None, told):
+                yield from (f"    {text}", "")
 
 
 def _meaning(declared: object) -> str:

@@ -15,3 +15,5 @@ html_theme = "furo"
 html_title = f"milabench_ddp {release}"
 html_copy_source = False
 highlight_language = "text"
+html_show_copyright = False
+smartquotes = False  # it would make one dash of the two of an option

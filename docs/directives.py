@@ -3,8 +3,8 @@
 ``.. catalogue:: NAME``
     One of ``catalogue.CATALOGUE``.
 ``.. output:: report slow-rank --table ledger``
-    The command and its output, in the folder of the runs of ``tests/corpus``. With ``:lines: 12``
-    only the first lines.
+    The command and its output, in the folder of the runs of ``tests/corpus``, beside which the runs
+    of ``nightly`` are. With ``:lines: 12`` only the first lines.
 ``.. chart:: slow-rank gpt-ddp.ledger``
     A chart of ``report RUN --plots``; the text below it is its caption.
 """
@@ -16,6 +16,7 @@ from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from catalogue import CATALOGUE
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -26,8 +27,9 @@ from sphinx.util.docutils import SphinxDirective
 
 from tests.corpus.runs import make_all
 from tests.fuzz.command import milabench
+from tests.support.made_up_history import slowed, waving, write_run
 
-WIDTH = "96"  # of an output, in columns: what has room in a page
+WIDTH = "88"  # of an output, in columns: what has room in a page
 
 
 class Catalogue(SphinxDirective):
@@ -89,6 +91,10 @@ def _make_runs(app: Sphinx) -> None:
     os.environ["COLUMNS"] = WIDTH
     with chdir(folder):
         make_all(Path())
+    rates = 100 * np.exp(slowed(waving(1, runs=30, devices=8), device=3, run=21))
+    for number, levels in enumerate(rates, start=1):
+        speeds = {f"GPU-{device}": float(level) for device, level in enumerate(levels)}
+        write_run(Path(folder, "nightly"), number, {"flops": speeds})
 
 
 def _remove_runs(app: Sphinx, _: Exception | None) -> None:

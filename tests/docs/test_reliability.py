@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "reliability.rst").read_text()
-COLUMNS = 5
+COLUMNS = 3
 _ROW = re.compile(r"^   \* - (.*?)(?=^   \* - |^\S|\Z)", re.MULTILINE | re.DOTALL)
 _TEST = re.compile(r"``((?:tests|perf)/[\w/]+\.py)(?:::(\w+))?``")
 # A fault of the soak: `soak: name` or the name of its scene

@@ -22,7 +22,7 @@ README = REPOSITORY / "README.rst"
 RECORDED = REPOSITORY / "tests" / "recorded" / "first"
 MARKER = ".. the output of a real run"
 WIDTH = "100"  # of the report, in columns
-SHOWN = 25  # its lines in the README
+SHOWN = 16  # its lines in the README
 PICTURE = REPOSITORY / "docs" / "first-run.svg"
 CHART = "gpt-fsdp.ledger.svg"  # of ``report --plots``, which the picture is
 

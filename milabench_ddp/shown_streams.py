@@ -12,6 +12,18 @@ from typing import TextIO, cast
 from .hidden import GIVEN, SECRETS
 from .visible import visible
 
+NO_CURSOR = ("dumb", "unknown")  # values of TERM: a terminal on which nothing can be drawn again
+
+
+def is_drawn_on(out: TextIO) -> bool:
+    """Whether a stream is a terminal that knows control sequences."""
+    return out.isatty() and os.environ.get("TERM", "") not in NO_CURSOR
+
+
+def has_colours(out: TextIO) -> bool:
+    """Whether colours are shown, and wanted: see https://no-color.org."""
+    return is_drawn_on(out) and not os.environ.get("NO_COLOR")
+
 
 class _Shown:
     """A stream that makes its texts safe to show; all else is passed to the stream behind it."""

@@ -1,6 +1,7 @@
 """The report on a run as text, as at its end, and the exit code of a command that reports."""
 
 import os
+import re
 from pathlib import Path
 from typing import TextIO
 
@@ -10,9 +11,12 @@ from ..report.broken_rows import in_spite_of_broken
 from ..report.faces import report_text
 from ..report.finding import Severity
 from ..report.model import Report
+from ..shown_streams import behind, has_colours
 
 SUCCEEDED, FAILED, CANCELLED = 0, 1, 130
 NARROWEST = 40  # columns, below which a table cannot be read
+RED, PLAIN = "\x1b[1;31m", "\x1b[0m"
+_FAIL = re.compile(r"(?:Verdict +)?(FAIL)\b")  # as a report begins
 
 
 def exit_code(report: Report, fail_on: str = Severity.ERROR) -> int:
@@ -32,8 +36,18 @@ def show(path: str | Path, out: TextIO, fail_on: str = Severity.ERROR) -> int:
     """Write the report on a run as text, as at its end; returns the exit code of the run."""
     width = shown_width(out)
     made, text = in_spite_of_broken(lambda it: report_text(it, width), report_of([path]))
-    out.write(text)
+    write(text, out)
     return exit_code(made, fail_on)
+
+
+def write(text: str, out: TextIO) -> None:
+    """Write a report; in a terminal the FAIL of its verdict is red, unless NO_COLOR is set."""
+    found = _FAIL.match(text)
+    if found and has_colours(out):
+        out.write(text[: found.start(1)])
+        behind(out).write(f"{RED}{found[1]}{PLAIN}")
+        text = text[found.end(1) :]
+    out.write(text)
 
 
 def shown_width(out: TextIO) -> int:

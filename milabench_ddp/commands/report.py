@@ -21,7 +21,7 @@ from ..report.timeline import write_timeline
 from ..results.find_run import run_folders
 from ..results.read_state import read_header
 from ..results.run_dir import RunDir
-from .final_report import exit_code, shown_width
+from .final_report import exit_code, shown_width, write
 
 # What is written to the file or folder of the option of this name, in place of the report; each
 # returns sentences on what was written.
@@ -55,7 +55,7 @@ def main(options: ReportOptions) -> int:
     made, text = in_spite_of_broken(lambda it: _text(it, options, files), made)
     if options.open:
         text += open_page(Path(files["html"]))
-    sys.stdout.write(text)
+    write(text, sys.stdout)
     return exit_code(made, options.fail_on)
 
 

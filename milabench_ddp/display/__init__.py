@@ -1,18 +1,16 @@
 """Shows the progress of a run: as a live view on a terminal, as plain lines, or not at all."""
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from queue import SimpleQueue
 
 from ..progress import ProgressObserver
+from ..shown_streams import is_drawn_on
 from .live import live_progress
 from .plain import PlainProgress
 from .run_progress import Outline
 from .screen_thread import Jobs, own_stderr, write_in_thread
-
-NO_CURSOR = ("dumb", "unknown")  # values of TERM: a terminal on which nothing can be drawn again
 
 
 @contextmanager
@@ -20,7 +18,7 @@ def show_progress(outline: Outline, *, quiet: bool) -> Iterator[ProgressObserver
     """Show the progress of a run on stderr, because stdout has the report."""
     if quiet:
         yield ProgressObserver()
-    elif not outline.side and sys.stderr.isatty() and os.environ.get("TERM", "") not in NO_CURSOR:
+    elif not outline.side and is_drawn_on(sys.stderr):
         with live_progress(outline) as live:
             yield live
     else:

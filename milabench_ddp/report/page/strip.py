@@ -16,10 +16,10 @@ MOST_PLACES = 16  # columns, of which more cannot be seen at once
 MOST_ROWS = 64
 DEVICES, RANKS = "devices", "ranks"
 MEANING = {
-    DEVICES: "each device's rate beside the median of its benchmark",
-    RANKS: "each rank's speed in its own work beside the median of its peers",
+    DEVICES: "rates of devices beside their median",
+    RANKS: "speeds of ranks in their own work beside their median",
 }
-COLOURS = f"=: within {SHADES[0]:.0%}, orange: slower, blue: faster"
+COLOURS = f"= is within {SHADES[0]:.0%}, orange slower, blue faster"
 
 
 def relative_speeds(row: Row) -> dict[RankId, float]:
@@ -78,7 +78,7 @@ def _strip(
             said = "=" if abs(off) < SHADES[0] else "" if is_unknown(off) else f"{off:+.0%}"
             cells.append(cell(column, said, shade(-off, 0.0, 1.0)))  # as of a time: more is slower
         lines.append(f"<tr>{''.join(cells)}</tr>")
-    notes = [f"{MEANING[kind]}; {COLOURS}"]
+    notes = [f"{MEANING[kind]}: {COLOURS}"]
     if len(shown) < len(farthest):
         notes.append(f"the {len(shown)} of {len(farthest)} {kind} that differ most")
     if len(lines) < len(rows):

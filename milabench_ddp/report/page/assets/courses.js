@@ -11,6 +11,8 @@ const Courses = (() => {
   }
 
   const WHOLE = [1, 2, 5].flatMap((k) => [1, 10, 100, 1e3, 1e4, 1e5, 1e6].map((size) => k * size)).sort((a, b) => a - b);
+  const FONT = "12px system-ui";
+  const ruler = document.createElement("canvas").getContext("2d");
   const drawn = new Set(); // figures, which are drawn anew in other colours
   const waiting = new Map(); // figures, and what draws them once they are seen
   const seen = new IntersectionObserver((entries) => {
@@ -34,6 +36,11 @@ const Courses = (() => {
   const name = (text, index) => text || `series ${index + 1}`;
   const color = (variable) =>
     getComputedStyle(document.documentElement).getPropertyValue(`--${variable}`).trim();
+
+  function widthOf(text) {
+    ruler.font = FONT;
+    return ruler.measureText(text).width;
+  }
 
   function places({ v, from, by, n, ...rest }) {
     if (v) return numbers({ v, ...rest });
@@ -162,7 +169,7 @@ const Courses = (() => {
       if (line.low) bands.push({ series: [3 * k + 1, 3 * k + 2], fill: stroke.replace("rgb(", "rgba(").replace(")", ", 0.2)") });
     });
     const axis = {
-      stroke: color("text"), font: "12px system-ui", labelFont: "12px system-ui", labelSize: 18,
+      stroke: color("text"), font: FONT, labelFont: FONT, labelSize: 18,
       grid: { stroke: color("line"), width: 1 }, ticks: { stroke: color("line"), width: 1 },
     };
     const isCounted = chart.x.name === "step" || chart.x.name === "observation";
@@ -179,7 +186,7 @@ const Courses = (() => {
       series, bands,
       axes: [
         { ...axis, label: chart.x.name, values: short, size: 30, ...(isCounted ? { incrs: WHOLE } : {}) },
-        { ...axis, values: short, size: (_, ticks) => 18 + 7 * Math.max(3, ...(ticks ?? []).map((t) => t.length)) },
+        { ...axis, values: short, size: (_, ticks) => 18 + Math.max(24, ...(ticks ?? []).map(widthOf)) },
       ],
       hooks: {
         drawClear: [(plot) => shade(plot, chart)],

@@ -1,7 +1,9 @@
-"""What the monitor saw of each device and host of a benchmark, over all of its launches.
+"""How fast each device of a benchmark was, and what the monitor saw of it and of each host.
 
-Each has a number for each sensor with a summary (see ``samples``): the most while the device was in
-use, or the mean over the measured steps, or while it was in use if their time is not known.
+A device has a rate if a process is alone on it: then its distance from the median of all devices
+tells whether it is slow. Each has a number for each sensor with a summary (see ``samples``): the
+most while the device was in use, or the mean over the measured steps, or while it was in use if
+their time is not known.
 """
 
 from collections import defaultdict
@@ -9,16 +11,19 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...samples import CAUSES, MOST, DeviceSample, HostSample, Sensor, sensors_of
-from ...table import UNKNOWN, Column
+from ...table import UNKNOWN, Column, Measured
 from ..clocks import held_down
 from ..fields import EVERYWHERE, Field, RecordType
 from ..model import Row
 from ..monitored import Monitored
-from ..statistics.values import largest, mean
+from ..statistics.interval import Series, interval, pooled_mean, why_no_mean
+from ..statistics.values import NAN, largest, mean, median
 from .selection import TableOf
 
+LEAST_DIGITS = 0.001  # of a rate without an interval
 HELD_DOWN = "what held its clocks down, in which share of steps"
 DEVICES, TRAFFIC, HOSTS = "devices", "traffic", "hosts"
 
@@ -31,10 +36,28 @@ class Watched(Struct, frozen=True):
     in_use: Sequence[Struct]
     device: str = ""
     launches: Sequence[Monitored] = ()
+    series: Sequence[Series] = ()  # of the processes that are alone on it, one for each launch
+    unit: str = ""
+    median: float = NAN  # of the rates of all devices, if there are several
 
     @property
-    def samples(self) -> int:
-        return len(self.in_use)
+    def samples(self) -> int | None:
+        return len(self.in_use) or None
+
+    @property
+    def rate(self) -> float:
+        launches = [[each] for each in self.series]
+        return NAN if why_no_mean(launches) else pooled_mean(launches)
+
+    @property
+    def from_median(self) -> float:
+        return self.rate / self.median - 1
+
+    @property
+    def shown_rate(self) -> Measured:
+        sure = interval([[each] for each in self.series])
+        error = (sure.high - sure.low) / 2 if sure else self.rate * LEAST_DIGITS
+        return Measured(self.rate, error, with_error=sure is not None)
 
 
 def _summary(sensor: Sensor, watched: Watched) -> object:
@@ -63,29 +86,50 @@ def _fields(sample: type[Struct]) -> Iterator[Field]:
 
 
 def _samples(table: str) -> Field:
-    meaning = "how many samples there are"
-    return Field("samples", meaning, kind=int, heading="samples", format="d", places=table)
+    meaning = "how many samples there are; null without any"
+    return Field("samples", meaning, kind=int | None, heading="samples", format="d", places=table)
 
 
 DEVICE = Field("device", "its index on its node", kind=str, heading="device")
 NODE = Field("node", "empty if all of the benchmark ran on one node", kind=str, heading="node")
 HEAD = DEVICE, NODE
-DEVICE_MEANS = RecordType("DeviceMeans", "", [*HEAD, _samples(DEVICES), *_fields(DeviceSample)])
+SPEED = (
+    Field("rate", "its mean rate, if a process is alone on it; else null", unit="units/s",
+          heading="rate", format=".5g", places=DEVICES),
+    Field("unit", "of its rate", kind=str, heading="unit", places=DEVICES),
+    Field("from_median", "how far it is from the median rate of all devices, of that",
+          heading="from median", format="+.1%", places=DEVICES),
+)  # fmt: skip
+DEVICE_MEANS = RecordType(
+    "DeviceMeans", "", [*HEAD, *SPEED, _samples(DEVICES), *_fields(DeviceSample)]
+)
 HOST_MEANS = RecordType("HostMeans", "", [NODE, _samples(HOSTS), *_fields(HostSample)])
 
 
 def watched_devices(row: Row) -> list[Watched]:
     """The devices of a benchmark, in the order of nodes and indices."""
-    devices: dict[tuple[str, int, str], list[Monitored]] = defaultdict(list)
+    seen: dict[tuple[str, int, str], list[Monitored]] = defaultdict(list)
     for each in row.monitored:
-        index = int(each.device) if each.device.isdecimal() else 0
-        devices[each.node, index, each.device].append(each)
+        seen[_place(each.node, each.device)].append(each)
+    alone: dict[tuple[str, int, str], list[Series]] = defaultdict(list)
+    for process in row.counted:
+        if process.record.device is not None and process.series is not None:
+            place = _place(process.record.place[1], str(process.record.device))
+            alone[place].append(process.series)
     found = []
-    for (node, _, device), launches in sorted(devices.items()):
+    for place in sorted({*seen, *alone}):
+        launches = seen.get(place, [])
         measured = [sample for each in launches for sample in each.measured]
         in_use = [sample for each in launches for sample in each.in_use]
-        found.append(Watched(node, measured, in_use, device, launches))
-    return found
+        series = alone.get(place, [])
+        unit = row.unit if series else ""
+        found.append(Watched(place[0], measured, in_use, place[2], launches, series, unit))
+    middle = median(each.rate for each in found) if len(alone) > 1 else NAN
+    return [replace(each, median=middle) for each in found]
+
+
+def _place(node: str, device: str) -> tuple[str, int, str]:
+    return node, int(device) if device.isdecimal() else 0, device
 
 
 def watched_hosts(row: Row) -> list[Watched]:
@@ -99,7 +143,7 @@ def columns_of(means: RecordType, table: str) -> tuple[Column, ...]:
         Column(
             field.heading,
             field.format,
-            field.of,
+            "shown_rate" if field.name == "rate" else field.of,
             unknown=UNKNOWN if field.format or field in HEAD else "",
         )
         for field in means.fields
@@ -109,5 +153,8 @@ def columns_of(means: RecordType, table: str) -> tuple[Column, ...]:
 
 devices = TableOf("Devices", watched_devices, columns_of(DEVICE_MEANS, DEVICES), always=2)
 traffic = TableOf(
-    "Traffic of devices", watched_devices, columns_of(DEVICE_MEANS, TRAFFIC), always=2
+    "Traffic of devices",
+    lambda row: [each for each in watched_devices(row) if each.samples],
+    columns_of(DEVICE_MEANS, TRAFFIC),
+    always=2,
 )

@@ -20,6 +20,7 @@ from milabench_ddp.report.tables.monitor_tables import (
 )
 from tests.support.formats import table_text
 from tests.support.host_runs import run_of
+from tests.support.rates import noisy
 from tests.support.result_files import (
     config,
     end,
@@ -65,6 +66,9 @@ def test_each_device_of_each_node(tmp_path: Path) -> None:
         "benchmark",
         "device",
         "node",
+        "rate",
+        "unit",
+        "from median",
         "samples",
         "peak_memory",
         "load",
@@ -72,9 +76,9 @@ def test_each_device_of_each_node(tmp_path: Path) -> None:
         "power W",
     ]
     assert table.rows == (
-        ("b", "0", "node0", 3, 30.0, pytest.approx(0.8), 71.0, 400.0),
-        ("b", "1", "node0", 1, 10.0, 0.5, 62.0, 300.0),
-        ("b", "0", "node1", 1, 10.0, 0.5, 88.0, 200.0),
+        ("b", "0", "node0", 1.0, "items/s", 0.0, 3, 30.0, pytest.approx(0.8), 71.0, 400.0),
+        ("b", "1", "node0", 1.0, "items/s", 0.0, 1, 10.0, 0.5, 62.0, 300.0),
+        ("b", "0", "node1", 1.0, "items/s", 0.0, 1, 10.0, 0.5, 88.0, 200.0),
     )
 
 
@@ -157,3 +161,33 @@ def test_hosts_in_the_measured_steps(tmp_path: Path) -> None:
     assert (first.cpu, second.cpu) == pytest.approx((0.5, 0.97))
     assert (first.peak_memory, first.memory) == (100.0, 1000.0)
     assert (first.read, first.written, first.received, first.sent) == (3.0, 1.0, 7.0, 9.0)
+
+
+def test_each_device_has_its_rate_also_where_nothing_watches_it(tmp_path: Path) -> None:
+    """Programs of someone else on CPU slots; two launches, and one device measures nothing."""
+    for device, levels in enumerate([(100.0, 102.0), (90.0, 92.0), (110.0, 112.0), ()]):
+        for repeat, level in enumerate(levels):
+            tag = ["b", f"R{repeat}", f"D{device}"]
+            told = rates(noisy(60, 0.0, device, level))
+            settings = config("b", device=device, tag=tag)
+            write(tmp_path, ".".join(tag), settings, start(), told, end(0))
+    table = devices(report_of([tmp_path]).rows)
+    assert [column.name for column in table.columns][1:] == [
+        "device", "rate", "unit", "from median",
+    ]  # fmt: skip
+    rated = {row[1]: (float(row[2]), float(row[4])) for row in table.rows}
+    assert rated == {
+        "0": (pytest.approx(101, rel=0.006), pytest.approx(0.0)),
+        "1": (pytest.approx(91, rel=0.006), pytest.approx(-10 / 101, abs=0.006)),
+        "2": (pytest.approx(111, rel=0.006), pytest.approx(10 / 101, abs=0.006)),
+    }
+
+
+def test_the_rate_of_a_lone_device_has_no_median_and_that_of_a_job_is_not_of_its_devices(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, "a.D0", config("a", device=0), start(), rates([5.0] * 60), end(0))
+    write(tmp_path, "b.0", job("b", 2), start(), rates([5.0] * 60), samples((9.0, 0.5)), end(0))
+    of_a, of_b = (watched_devices(row) for row in report_of([tmp_path]).rows)
+    assert [(each.rate, math.isnan(each.from_median)) for each in of_a] == [(5.0, True)]
+    assert [(math.isnan(each.rate), each.unit) for each in of_b] == [(True, "")]

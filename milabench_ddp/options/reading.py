@@ -83,12 +83,19 @@ class ReportOptions:
         is_rare=True, metavar="CONFIG",
     )  # fmt: skip
     format: str = format_option(
-        "that of the report", "text", "markdown", "csv", "json", "html", begins="form"
+        "that of the report",
+        "text",
+        "markdown",
+        "csv",
+        "json",
+        "html",
+        begins="form and exit status",
     )
     width: int | None = option(
         None, "the width of the text in columns; without it, that of the terminal, COLUMNS, or 100",
         is_rare=True, type=positive, metavar="N",
     )  # fmt: skip
+    fail_on: str = fail_on()
     open: bool = option(
         False, "write it as a page beside the results of the run, or to the file of --html, and "
         "open it in the browser", begins="instead of the text",
@@ -105,7 +112,6 @@ class ReportOptions:
         is_rare=True,
     )
     overwrite: bool = overwrite()
-    fail_on: str = fail_on()
 
 
 @dataclass(frozen=True, kw_only=True)

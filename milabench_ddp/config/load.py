@@ -143,7 +143,8 @@ def _resolve(request: SuiteRequest, facts: MachineFacts, *, with_programs: bool)
     path = find_config(request.config)
     if not named and all(name.startswith(("_", ALL)) for name in raw):
         raise ConfigError(
-            f"{shown(path)}: defines no benchmark (a name that begins with `_` is a template)"
+            f"{shown(path)}: defines no benchmark (a name that begins with `_` is a template): "
+            "`milabench new NAME` writes one"
         )
     check_names(named)
     selection = parse_selection(request.select, request.exclude, named)

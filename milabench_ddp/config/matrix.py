@@ -91,9 +91,8 @@ def _variants(name: str, entry: MappingNode) -> Iterator[tuple[str, MappingNode,
         matrix = entry.mapping("matrix")
         # In the output of `resolve`, `matrix` records one combination, without lists.
         if any(isinstance(node, ListNode) for node in matrix.entries.values()):
-            raise MistakeError(
-                f"the `matrix` in {matrix.origin} has no `job` to expand", matrix.origin
-            )
+            said = f"the `matrix` in {matrix.origin} has no `job` to expand"
+            raise MistakeError(f"{said}: put the keys of its benchmarks into one", matrix.origin)
         yield name, entry, f"the benchmark in {entry.origin}"
         return
     for key in entry.without("matrix", "job").entries:

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from ..errors import ConfigError, did_you_mean
 from .limits import DEPTH, FILES
 from .mistakes import Apart, MistakeError, collected
-from .shipped import find_shipped
+from .shipped import find_shipped, shipped_files
 from .tree import (
     DeleteNode,
     Entries,
@@ -159,7 +159,7 @@ def _read_within(
         entries[name] = MappingNode({}, node.origin) if is_null(node) else node
         if not is_null(node) and not isinstance(node, DeleteNode):
             with Apart():
-                check_written(as_mapping(name, node, "a mapping of the benchmark's keys"))
+                check_written(as_mapping(name, node, "the keys of a benchmark, below its name"))
     return merge_mappings(suite, replace(own, entries=entries), Level.SUITE)
 
 
@@ -251,7 +251,7 @@ def _with_parents(
     merged = MappingNode({}, own.origin)
     for parent, origin in parents:
         if parent not in entries or parent == ALL:
-            hint = did_you_mean(parent, entries.keys() - {name, ALL})
+            hint = did_you_mean(parent, entries.keys() - {name, ALL}) or _shipped_in(parent)
             raise MistakeError(
                 f"unknown parent `{parent}` of `{name}` in {origin}{hint}", origin, parent
             )
@@ -259,3 +259,11 @@ def _with_parents(
         merged = merge_benchmark(merged, ancestor)
     resolved[name] = merge_benchmark(merged, own.without("inherits"))
     return resolved[name]
+
+
+def _shipped_in(parent: str) -> str:
+    """What to include for a template that is shipped; empty for another."""
+    for name, path in shipped_files("config").items():
+        if f"\n{parent}:" in path.read_text():
+            return f": add `include: {name}.yaml`, which has it"
+    return ""

@@ -16,7 +16,9 @@ from .tree import Origin
 MOST = 30  # mistakes that are shown
 _WIDTH = 100  # characters of a line that are shown
 _WORD = re.compile(r"""[\w-]+""")
-_VALUE = re.compile(r"""(?:"[^"]*"?|'[^']*'?|\[[^\]]*\]?|\{[^}]*\}?|[^\s,}\]]+)""")
+_VALUE = re.compile(
+    r"""\$\{[^}]*\}|"[^"]*"?|'[^']*'?|\[[^\]]*\]?|\{[^}]*\}?|[^\s,}\]]+(?: [^\s#,}\]]+)*"""
+)
 
 
 class MistakeError(ConfigError):

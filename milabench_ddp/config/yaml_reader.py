@@ -36,6 +36,15 @@ _TEXTS = {f"{_PREFIX}{kind}" for kind in ("str", "timestamp", "value", "merge")}
 _TAGS = {"!delete", "!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq"}
 _VALUES = {f"{_PREFIX}{kind}" for kind in ("bool", "float", "int", "null")}
 _SAFE: Any = yaml.constructor.SafeConstructor()
+# What is often meant where the library says so, and whether its line is where the context begins.
+_HINTS = {
+    "tab character": ("indent with blanks", False),
+    "cannot start any token": ("put this into quotes, or indent with blanks", False),
+    "expected key": ("indent this line as those beside it", False),
+    "mapping values are not allowed": ("put this into quotes, or indent it as it is meant", False),
+    "expected ':'": ("a key ends with a colon", True),
+    "expected ',' or": ("close the bracket", True),
+}
 TOO_DEEP = f"more than {limits.DEPTH} nested lists and mappings: flatten them"
 
 
@@ -179,6 +188,11 @@ class _Reader(Struct):
         context = error.context or ""
         if begin and begin.line < line and context.startswith("while"):
             message += f" {context}, which begins on line {begin.line + 1}"
+        for problem, (hint, is_of_context) in _HINTS.items():
+            if problem in str(error.problem):
+                message += f": {hint}"
+                if is_of_context and begin:
+                    origin = self.origin(begin.line, begin.column)
         return MistakeError(message, origin)
 
     def node(self, node: yaml.Node, origin: Origin) -> TreeNode:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from msgspec import Struct, field
 
 from ..errors import LONGEST_MESSAGE, shortened
-from ..events import NAN_LOSS, Data, Event, Metrics, Note, Outcome, Output, Verdict
+from ..events import NAN_LOSS, NO_RATE, Data, Event, Metrics, Note, Outcome, Output, Verdict
 from ..hidden import hide
 from ..results.rates import RateCounts, is_finite, why_nothing_measured
 from .causes import (
@@ -36,6 +36,7 @@ class Observations(Struct):
     error: str = ""
     lacks: str = ""  # what its device does not have, so that there is nothing to measure
     instrument_error: str = ""
+    has_printed_rates: bool = False
     launcher: LauncherSummary = field(default_factory=LauncherSummary)
     exception: LastException = field(default_factory=LastException)
     # when the last data came, in seconds
@@ -86,6 +87,8 @@ class Observations(Struct):
                 self.lacks = self.lacks or shortened(hide(message), LONGEST_MESSAGE)
             case Note(kind="error", data=Mapping() as data):
                 self._add_error(_describe(data))
+            case Output(stream="stdout", text=text):
+                self.has_printed_rates = self.has_printed_rates or '"rate":' in text
             case Output(stream="stderr", text=text):
                 # most of a flood cannot say why a process ended
                 if WATCHDOG in text or self.launcher.heeds(text) or self.exception.heeds(text):
@@ -139,6 +142,8 @@ def judge(
         reason = NAN_LOSS
     elif must_report:
         reason = why_nothing_measured([observed.told])
+        if reason == NO_RATE and observed.has_printed_rates:
+            reason += ": it printed some: write them to the file that $MILABENCH_METRICS names"
     return Verdict(Outcome.FAILED if reason else Outcome.OK, reason)
 
 

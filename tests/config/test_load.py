@@ -144,11 +144,13 @@ def test_what_milabench_takes_is_told() -> None:
 BAD: list[tuple[str, dict[str, Any], type[MilabenchError], str]] = [
     ("a: {wei\n", {}, ConfigError,
      "x.yaml:2: invalid YAML: did not find expected ',' or '}' "
-     "while parsing a flow mapping, which begins on line 1"),
+     "while parsing a flow mapping, which begins on line 1: close the bracket"),
     ("", {}, ConfigError,
-     "x.yaml: defines no benchmark (a name that begins with `_` is a template)"),
+     "x.yaml: defines no benchmark (a name that begins with `_` is a template): "
+     "`milabench new NAME` writes one"),
     ("_a: {}", {}, ConfigError,
-     "x.yaml: defines no benchmark (a name that begins with `_` is a template)"),
+     "x.yaml: defines no benchmark (a name that begins with `_` is a template): "
+     "`milabench new NAME` writes one"),
     ("include: x.yaml", {}, ConfigError,
      "include loop: x.yaml -> x.yaml"),
     ("a: {inherits: b}\nb: {inherits: a}", {}, ConfigError,

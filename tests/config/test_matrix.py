@@ -103,7 +103,11 @@ def test_a_matrix_without_a_job_records_a_point() -> None:
             "wrong value for `matrix` in x.yaml:1: expected a mapping, got a list",
         ),
         ("s: {matrix: {n: []}, job: {name: a}}", "the axis `n` in x.yaml:1 has no value"),
-        ("s: {matrix: {n: [1]}}", "the `matrix` in x.yaml:1 has no `job` to expand"),
+        (
+            "s: {matrix: {n: [1]}}",
+            "the `matrix` in x.yaml:1 has no `job` to expand: "
+            "put the keys of its benchmarks into one",
+        ),
         (
             "s: {matrix: {n: 1}, weight: 2, job: {name: a}}",
             "key `weight` in x.yaml:1 stands beside `job`: put it inside `job`",

@@ -86,7 +86,7 @@ def test_a_later_file_removes_a_benchmark(here: Path) -> None:
         (
             "b: 3",
             "wrong value for `b` in sub/x.yaml:1: "
-            "expected a mapping of the benchmark's keys, got `3`",
+            "expected the keys of a benchmark, below its name, got `3`",
         ),
     ],
 )

@@ -71,14 +71,18 @@ def test_a_byte_order_mark_is_no_part_of_the_first_key(here: Path) -> None:
         (
             "a: [1",
             "x.yaml:2: invalid YAML: did not find expected ',' or ']' "
-            "while parsing a flow sequence, which begins on line 1",
+            "while parsing a flow sequence, which begins on line 1: close the bracket",
         ),
         (
             "a: 1\nb\n",
             "x.yaml:3: invalid YAML: could not find expected ':' "
-            "while scanning a simple key, which begins on line 2",
+            "while scanning a simple key, which begins on line 2: a key ends with a colon",
         ),
-        ("a:\n\t- b", "x.yaml:2: invalid YAML: found character that cannot start any token"),
+        (
+            "a:\n\t- b",
+            "x.yaml:2: invalid YAML: found character that cannot start any token: "
+            "put this into quotes, or indent with blanks",
+        ),
         ("a: 1\n---\nb: 2", "x.yaml:2: invalid YAML: but found another document"),
         ("a: \x00", "x.yaml:1: invalid YAML: control characters are not allowed"),
         ("- a", "x.yaml:1: the top of the file must be a mapping `name: ...`"),

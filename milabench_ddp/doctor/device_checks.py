@@ -16,9 +16,10 @@ from ..machine.devices import Cluster
 from ..machine.preflight import run_check
 from ..machine.provenance import torch_build, version_of
 from ..plan.methods import device_variables
-from .diagnosis import Diagnosis, State, error, ok, warning
+from .diagnosis import Diagnosis, error, ok, warning
 
 _NVIDIA, _DISPLAY = "0x10de", "0x03"  # the vendor of a PCI device, and how its class begins
+_LOST = "is left out"  # in what the back-end notes of a GPU that cannot be used
 
 
 def devices(cluster: Cluster, described: str, root: Path = Path("/")) -> Iterator[Diagnosis]:
@@ -33,7 +34,8 @@ def devices(cluster: Cluster, described: str, root: Path = Path("/")) -> Iterato
     else:
         notes = () if cluster.has_gpu else node.notes
         yield ok("; ".join([described, *notes]))
-        yield from map(warning, node.notes if cluster.has_gpu else ())
+        for note in node.notes if cluster.has_gpu else ():
+            yield (error if _LOST in note else warning)(note)
 
 
 def _nvidia_gpus(root: Path) -> int:
@@ -77,8 +79,11 @@ def torch(cluster: Cluster, limit: float) -> Iterator[Diagnosis]:
     try:
         lacking = run_check(command, environ, limit)
     except MachineError as raised:
-        is_late = isinstance(raised.__cause__, TimeoutExpired)
-        yield Diagnosis(State.WARNING if is_late else State.ERROR, f"{name}: {raised}")
+        if isinstance(raised.__cause__, TimeoutExpired):  # so it is not known
+            said, _, advice = str(raised).partition(": ")
+            yield warning(f"{name}: {said}", advice)
+        else:
+            yield error(f"{name}: {raised}")
         return
     where = f"{len(devices)} GPUs" if cluster.has_gpu else "the CPU"
     yield ok(f"{name} computes on {where} and reduces with {backend.collectives}")

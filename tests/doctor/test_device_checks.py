@@ -55,7 +55,7 @@ def test_gpus_with_their_driver(gpus: Cluster) -> None:
 def test_a_gpu_that_is_left_out(stub: Stub) -> None:
     stub("system gpus 2", "1 error 15")  # it has fallen off the bus
     first, second = device_checks.devices(detect("cuda", None, {}), "1 x NVIDIA H200")
-    assert (first.state, second.state) == (State.OK, State.WARNING)
+    assert (first.state, second.state) == (State.OK, State.ERROR)
     assert second.found.startswith("GPU 1 is left out: ")
 
 

@@ -16,7 +16,7 @@ from msgspec.structs import fields as keys_of
 from milabench_ddp.config import schema
 from milabench_ddp.config.runner_profile import SETTINGS, RunnerProfile
 from milabench_ddp.options.catalogue import COMMANDS
-from milabench_ddp.options.option import argument_name
+from milabench_ddp.options.option import arguments
 from milabench_ddp.report import export
 from milabench_ddp.report.fields import BENCHMARK, EXPORT, Field
 from milabench_ddp.report.findings import FINDERS
@@ -73,18 +73,11 @@ def commands() -> Lines:
 
 def _options_of(verb: str) -> Iterator[Sequence[str]]:
     for option in fields(COMMANDS[verb].options()):
-        if option.name == "settings":
-            yield from (
-                (literal(f"{each.flag} {each.metavar}"), plain(each.help))
-                for each in SETTINGS.values()
-                if each.flag
-            )
-            continue
-        told = option.metadata["argparse"]
-        words = "|".join(map(str, told.get("choices") or ())) or told.get("metavar", "")
-        named = not option.metadata["is_positional"]
-        shown = f"{argument_name(option)} {words}".rstrip() if named else words or option.name
-        yield literal(shown), plain(str(told["help"]).replace("%%", "%"))
+        for argument, told in arguments(option).items():
+            words = "|".join(map(str, told.get("choices") or ())) or told.get("metavar", "")
+            named = argument.startswith("-")
+            shown = f"{argument} {words}".rstrip() if named else words or argument
+            yield literal(shown), plain(str(told["help"]).replace("%%", "%"))
 
 
 def keys() -> Lines:

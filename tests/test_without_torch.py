@@ -35,7 +35,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("list ddp --device cpu", "benchmarks would run"),
         ("dry ddp --gpus 8 --nodes 2", "torch.distributed.run"),
-        (f"report {RECORDED / 'first'}", "Verdict"),
+        (f"report {RECORDED / 'first'}", "PASS"),
         (f"report {RECORDED / 'first'} --format html", "<html"),
         (f"compare {RECORDED / 'first'} {RECORDED / 'first'}", "resnet50"),
         (f"history {RECORDED}", ""),

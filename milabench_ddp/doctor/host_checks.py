@@ -2,7 +2,6 @@
 
 import os
 import resource
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -10,7 +9,8 @@ from pathlib import Path
 
 from ..errors import shown_names
 from ..hazards import hazards_in
-from ..launch.stacks import PATIENCE, Look
+from ..launch.py_spy import Spy
+from ..launch.stacks import PATIENCE
 from ..machine.backends import BACKENDS
 from ..machine.devices import Cluster
 from ..machine.host import other_process
@@ -66,22 +66,13 @@ def limits(root: Path = Path("/")) -> Iterator[Diagnosis]:
         yield ok("enough files may be open (`ulimit -n`), and memory locked (`ulimit -l`)")
 
 
-def py_spy(root: Path = Path("/")) -> Iterator[Diagnosis]:
+def py_spy() -> Iterator[Diagnosis]:
     """Whether the stacks of a program that hangs can be seen."""
-    with tempfile.TemporaryDirectory() as folder:
-        look = Look(lambda: {os.getpid()}, os.getpid(), None, Path(folder))
-        (seen,) = look.found(time.monotonic() + PATIENCE)
-    if seen.threads:
+    threads, untold = Spy(os.getpid()).told(time.monotonic() + PATIENCE)
+    if threads:
         yield ok("it sees the stacks of processes")
-        return
-    scope = "?"
-    with suppress(OSError):
-        scope = (root / "proc/sys/kernel/yama/ptrace_scope").read_text().strip()
-    yield warning(
-        "it does not see the stacks of processes: where a program hangs will not be known",
-        f"pip install py-spy; set kernel.yama.ptrace_scope=0 (it is {scope}); docker --cap-add "
-        f"SYS_PTRACE",
-    )
+    else:
+        yield warning("where a program hangs will not be known", untold)
 
 
 def variables(cluster: Cluster, nodes: int) -> Iterator[Diagnosis]:

@@ -57,6 +57,13 @@ def test_the_help_of_a_command_does_not_load_the_command(verb: str):
     assert f"milabench_ddp.commands.{verb}" not in found
 
 
+@pytest.mark.parametrize(
+    "line", ["milabench re", "milabench run ddp --select g", "milabench report "]
+)
+def test_completing_loads_nothing_heavy(line: str):
+    assert not loaded("completion", "bash", line) & (HEAVY | {"subprocess"})
+
+
 @pytest.mark.parametrize("verb", ["report", "watch", "compare", "history", "export", "serve"])
 def test_the_help_of_a_command_without_a_suite_loads_no_record(verb: str):
     assert "msgspec" not in loaded(verb, "--help")
@@ -127,9 +134,10 @@ def test_without_a_command_the_commands_are_listed(capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize("verb", ["run", "report", "watch", "history"])
-def test_help_all_has_all_options(verb: str, capsys: pytest.CaptureFixture[str]):
+@pytest.mark.parametrize("words", [["--help", "all"], ["--help=all"], ["x", "-h", "all"]])
+def test_help_all_has_all_options(verb: str, words: list[str], capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit) as end:
-        main([verb, "--help", "all"])
+        main([verb, *words])
     assert end.value.code == 0
     help = capsys.readouterr().out
     for field in fields(COMMANDS[verb].options()):

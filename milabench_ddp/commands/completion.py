@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 
-from ..config.load import SuiteRequest, selectable
 from ..config.shipped import find_shipped, shipped_files, shipped_suites
 from ..config.tree import default_base
 from ..options.catalogue import COMMANDS
@@ -86,6 +85,8 @@ def _runs(_before: Sequence[str]) -> Iterable[str]:
 
 
 def _benchmarks(before: Sequence[str]) -> Iterable[str]:
+    from ..config.load import SuiteRequest, selectable  # takes as long as all else
+
     configs = (w for w in before[2:] if w.endswith(".yaml") or find_shipped("config", w))
     return selectable(SuiteRequest(next(configs, "")))
 

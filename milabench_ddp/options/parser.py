@@ -22,8 +22,8 @@ def parse_options(verb: str, words: Sequence[str]) -> object:
         ConfigError: a setting of the runner has a wrong value.
         SystemExit: for ``--help``, and for wrong usage.
     """
-    if not {"-h", "--help"}.isdisjoint(words):
-        _parser(verb, with_rare=ALL in words).print_help()
+    if not {"-h", "--help", f"--help={ALL}"}.isdisjoint(words):
+        _parser(verb, with_rare=words[-1].removeprefix("--help=") == ALL).print_help()
         raise SystemExit(0)
     parser = _parser(verb)
     namespace, others = parser.parse_known_args(words)

@@ -75,7 +75,7 @@ def _known(before: Sequence[str], last: str) -> Iterable[str]:
         keywords = known[positional[0]]
     if "choices" in keywords:
         return tuple(keywords["choices"])
-    words = WORDS.get(flag) or WORDS.get(str(keywords["metavar"]))
+    words = WORDS.get(flag) or WORDS.get(keywords.get("metavar", ""))
     return words(before) if words else ()
 
 

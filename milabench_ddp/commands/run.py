@@ -121,7 +121,7 @@ def _tell(what: str, error: Exception) -> None:
 def _create(options: RunOptions) -> Iterator[RunContext]:
     if not options.config:
         raise SelectionError(
-            "no configuration: name one, for example `milabench run ddp` (`milabench list`)"
+            "no configuration: name one of `milabench list`, for example `milabench run ddp`"
         )
     if not options.after:
         yield _created(options)

@@ -159,8 +159,8 @@ def test_resume_of_what_is_no_run(here: Path, capsys: pytest.CaptureFixture[str]
 
 def test_no_configuration_at_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run"]) == 2
-    said = "milabench: no configuration: name one, for example `milabench run ddp`\n"
-    assert capsys.readouterr().err == said
+    said = "no configuration: name one of `milabench list`, for example `milabench run ddp`"
+    assert capsys.readouterr().err == f"milabench: {said}\n"
 
 
 def test_resume_takes_a_run_to_another_queue(here: Path) -> None:

@@ -13,7 +13,7 @@ from .conditions import MachineFacts
 from .interpolate import interpolate
 from .matrix import NODES_AXIS, expand, with_node_counts
 from .merge import ALL, inherit, read_suite
-from .mistakes import Apart, MistakeError, collected
+from .mistakes import Apart, MistakeError, collected, keep
 from .override import Override, apply_overrides, check_overrides, parse_override
 from .placeholders import fill_all
 from .presets import PresetResult, apply_preset, choose_preset, with_defaults
@@ -138,8 +138,7 @@ def _resolve(request: SuiteRequest, facts: MachineFacts, *, with_programs: bool)
         check_conditions(entry, facts)
         target = entry.text("relative_to")
         if target and target not in final:
-            with Apart():
-                raise unknown("benchmark", target, entry.entries["relative_to"].origin, final)
+            keep(unknown("benchmark", target, entry.entries["relative_to"].origin, final))
     path = find_config(request.config)
     if not named and all(name.startswith(("_", ALL)) for name in raw):
         raise ConfigError(

@@ -8,7 +8,7 @@ from math import prod
 from ..errors import ConfigError, SelectionError
 from .limits import BENCHMARKS
 from .merge import merge_benchmark
-from .mistakes import Apart, MistakeError
+from .mistakes import Apart, MistakeError, keep
 from .placeholders import Values, fill, fill_scalar
 from .tree import (
     Entries,
@@ -97,9 +97,8 @@ def _variants(name: str, entry: MappingNode) -> Iterator[tuple[str, MappingNode,
         return
     for key in entry.without("matrix", "job").entries:
         origin = entry.entries[key].origin
-        with Apart():
-            message = f"key `{key}` in {origin} stands beside `job`: put it inside `job`"
-            raise MistakeError(message, origin, key)
+        message = f"key `{key}` in {origin} stands beside `job`: put it inside `job`"
+        keep(MistakeError(message, origin, key))
     job = as_mapping("job", entry.entries["job"])
     axes = _axes(name, entry)
     pattern = job.text("name")

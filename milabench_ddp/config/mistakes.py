@@ -87,6 +87,12 @@ class Apart:
         return True
 
 
+def keep(error: MilabenchError) -> None:
+    """Keep a mistake until the end of `collected`; elsewhere raise it."""
+    with Apart():
+        raise error
+
+
 def together(errors: Sequence[MilabenchError]) -> MilabenchError:
     """The mistakes as one error, each once, in the order of their lines; a single one itself."""
     once = list({str(error): error for error in errors}.values())

@@ -9,7 +9,7 @@ from ..errors import ConfigError, SelectionError, did_you_mean, shortened
 from ..hidden import hide
 from .limits import DEPTH
 from .merge import ALL, merge_benchmark
-from .mistakes import Apart, MistakeError
+from .mistakes import Apart, MistakeError, keep
 from .placeholders import only_name
 from .tree import Entries, ListNode, MappingNode, Origin, ScalarNode, TreeNode
 from .yaml_reader import parse_yaml
@@ -106,8 +106,7 @@ def check_overrides(
         else:
             word = override.address.partition(".")[0]
             hint = f"no benchmark `{word}`{did_you_mean(word, {*after, *before} - {ALL})}"
-        with Apart():
-            raise SelectionError(f"{override.value.origin}: {hint}")
+        keep(SelectionError(f"{override.value.origin}: {hint}"))
 
 
 def _keys(words: list[str]) -> list[str]:

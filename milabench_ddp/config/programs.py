@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..errors import did_you_mean, shown_names
 from .benchfile import module_of, program_of, why_no_program
-from .mistakes import Apart, MistakeError
+from .mistakes import Apart, MistakeError, keep
 from .sources import functions_of, options_of, probes_of, words_of
 from .tree import ListNode, MappingNode, Origin, TreeNode, is_file, shown, text_of
 
@@ -62,8 +62,7 @@ def _check_voirfile(program: Path, entry: MappingNode, origin: Origin) -> None:
             if name not in known:
                 where = f"probe `{probe.text}` in {place}: {shown(program)}"
                 hint = did_you_mean(name, known)
-                with Apart():
-                    raise MistakeError(f"{where} has no {kind} `{name}`{hint}", place)
+                keep(MistakeError(f"{where} has no {kind} `{name}`{hint}", place))
 
 
 def _check_options(program: Path, argv: TreeNode | None) -> None:
@@ -76,8 +75,7 @@ def _check_options(program: Path, argv: TreeNode | None) -> None:
         if not any(each.startswith((name, positive)) for each in known):
             hint = did_you_mean(name, known) or f": it has {shown_names(sorted(known), 30)}"
             said = f"option `{name}` in {origin}: {shown(program)} has no such option{hint}"
-            with Apart():
-                raise MistakeError(said, origin, name)
+            keep(MistakeError(said, origin, name))
 
 
 def _options(argv: TreeNode | None) -> Iterator[tuple[str, TreeNode]]:

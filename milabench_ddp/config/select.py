@@ -10,7 +10,7 @@ from msgspec import Struct
 from ..errors import ConfigError, SelectionError, did_you_mean, shortened
 from .benchfile import program_of
 from .conditions import MachineFacts, evaluate
-from .mistakes import Apart, MistakeError
+from .mistakes import Apart, MistakeError, keep
 from .presets import PresetResult
 from .schema import NAME, Benchmark, SkipKind, SkippedBenchmark
 from .tree import Entries, MappingNode, scalar_text, text_of
@@ -52,8 +52,7 @@ def parse_selection(
         for word in words:
             matched = _matched(word, known)
             if is_final and not matched:
-                with Apart():
-                    raise SelectionError(f"{option} {word}: {_why_none(option, word, known)}")
+                keep(SelectionError(f"{option} {word}: {_why_none(option, word, known)}"))
             found |= matched
         taken[option] = frozenset(found)
         if words:

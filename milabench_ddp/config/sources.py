@@ -27,7 +27,6 @@ _WORD = re.compile(r"\w+")
 _PROBE = re.compile(r"""\.probe\(\s*["'](//(\w+)(?:\s*>\s*(\w+))?[^"']*)["']""")
 
 
-@cache
 def _text(path: Path) -> str:
     try:
         return read_limited(path, _MOST).decode(errors="replace")
@@ -35,6 +34,7 @@ def _text(path: Path) -> str:
         return ""
 
 
+@cache  # many benchmarks have one program
 def options_of(program: Path) -> frozenset[str]:
     """The options that a program may have; none if its source does not show which it takes.
 
@@ -52,13 +52,16 @@ def options_of(program: Path) -> frozenset[str]:
 
 def _with_imports(path: Path, root: Path, seen: set[Path]) -> Iterator[str]:
     seen.add(path)
-    yield _text(path)
-    for module, listed, line in _IMPORT.findall(_text(path)):
-        folder = root.joinpath(*module.split("."))
-        for name in _WORD.findall(listed or line):
-            for found in (folder / f"{name}.py", folder / "__init__.py", folder.with_suffix(".py")):
-                if found not in seen and "argparse" in _text(found):
-                    yield from _with_imports(found, root, seen)
+    text = _text(path)
+    if "argparse" not in text:
+        return
+    yield text
+    for module, listed, line in _IMPORT.findall(text):
+        folder = root / module.replace(".", "/")
+        names = [f"{name}.py" for name in _WORD.findall(listed or line)]
+        for found in (folder.with_suffix(".py"), *map(folder.joinpath, ["__init__.py", *names])):
+            if found not in seen:
+                yield from _with_imports(found, root, seen)
 
 
 class Probe(Struct, frozen=True):

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct, ValidationError, convert
 from msgspec.structs import fields
 
 from ..errors import did_you_mean
-from .mistakes import Apart, MistakeError, collected
+from .mistakes import Apart, MistakeError, collected, keep
 from .tree import (
     ListNode,
     MappingNode,
@@ -135,8 +135,7 @@ def check_keys(known: Iterable[str], mapping: MappingNode) -> None:
     """Raise ConfigError for a key that is not among the known ones."""
     for key, node in mapping.entries.items():
         if key not in known:
-            with Apart():
-                raise unknown("key", key, node.origin, known)
+            keep(unknown("key", key, node.origin, known))
 
 
 def check_entries(

@@ -39,7 +39,7 @@ def check_program(entry: MappingNode, presets: MappingNode, *, must_exist: bool)
             hint = f"`chmod +x {shown(program)}`, or give it the suffix .py for Python"
             said = f"`program` in {stated.origin}: {shown(program)} is not executable: {hint}"
             raise MistakeError(said, stated.origin)
-        if program.suffix == ".py":
+        if stated and program.suffix == ".py":
             for layer in (entry, *presets.entries.values()):
                 if isinstance(layer, MappingNode) and layer.scalar("enabled") is not False:
                     _check_options(program, layer.get("argv"))  # disabled: those of a template

@@ -15,11 +15,17 @@ from .shipped import shipped_root
 
 _MOST = 2**20  # bytes
 _OPTION = re.compile(r"""["'](--?[A-Za-z][\w-]*)["']""")
-_PARSER = re.compile(r"(\w+) = (?:argparse\.)?ArgumentParser\(")
-# With these a parser, whose name comes last, takes options that its file does not show.
-_OPEN = (
-    r"add_subparsers|parse_known|parents=|prefix_chars=|add_argument\((?!\s*[\"'])"
-    r"|\b{}\b(?! =|\.)"
+_PARSER = re.compile(
+    r"^import argparse\b(?:.|\n)*?^ *(\w+) = argparse\.ArgumentParser\("
+    r"|^from argparse import .*\bArgumentParser\b(?:.|\n)*?^ *(\w+) = ArgumentParser\(",
+    re.MULTILINE,
+)
+_GROUP = re.compile(r"(\w+) = \w+\.add_(?:argument_group|mutually_exclusive_group)\(")
+# With these a parser takes options that its file does not show.
+_OPEN = re.compile(
+    r"sys\.argv|parse_known|parents=|prefix_chars=|REMAINDER|nargs=[\"']\.\.\."
+    r"|\.add_(?!argument\(|argument_group\(|mutually_exclusive_group\()"
+    r"|add_argument\((?!\s*[\"'][^\"']*[\"']\s*[,)])"
 )
 _IMPORT = re.compile(r"^from (benchmarks[\w.]*) import (?:\(([^)]*)\)|(.*))", re.MULTILINE)
 _NAMED = re.compile(r"(?:\bdef|\bclass|\bimport)\s+(\([^)]*\)|.*(?=\()|.*)")
@@ -45,8 +51,11 @@ def options_of(program: Path) -> frozenset[str]:
         return frozenset(_OPTION.findall("".join(_with_imports(program, root, set())))) | {"--help"}
     text = _text(program)
     made = _PARSER.search(text)
-    if made is None or re.search(_OPEN.format(made[1]), text):
+    if made is None or _OPEN.search(text):
         return frozenset()
+    for name in (made[1] or made[2], *_GROUP.findall(text)):
+        if re.search(rf"\b{name}\b(?! =|\.)", text):  # another function may add options to it
+            return frozenset()
     return frozenset(_OPTION.findall(text)) | {"--help"}
 
 

@@ -25,7 +25,9 @@ def test_the_options_of_our_programs(name: str) -> None:
     assert found <= has or name in ("torchvision", "torchvision_ddp", "lightning")
 
 
-PARSER = "parser = argparse.ArgumentParser()\nparser.add_argument('-n', '--count')\n"
+PARSER = (
+    "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('-n', '--count')\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -33,13 +35,25 @@ PARSER = "parser = argparse.ArgumentParser()\nparser.add_argument('-n', '--count
     [
         (PARSER + "args = parser.parse_args()", {"-n", "--count", "--help"}),
         (PARSER + "parser.add_argument(\n    '--x')", {"-n", "--count", "--help", "--x"}),
-        (PARSER + "g = parser.add_argument_group('g')", {"-n", "--count", "--help"}),
+        (PARSER + "g = parser.add_argument_group('more')", {"-n", "--count", "--help"}),
         (PARSER + "parser.parse_known_args()", set()),
         (PARSER + "library.add_options(parser)", set()),
         (PARSER + "library.add_options(1, parser, 2)", set()),
         (PARSER + "for n in names: parser.add_argument(n)", set()),
         (PARSER.replace("Parser()", "Parser(parents=[other])"), set()),
         (PARSER + "parser.add_subparsers()", set()),
+        (PARSER + "g = parser.add_argument_group('g')\nlibrary.add(g)", set()),
+        (PARSER + "parser.add_argument('--' + name)", set()),
+        (PARSER + "add = parser.add_argument\nfor name in names: add(name)", set()),
+        (PARSER + "parser.add_argument('rest', nargs=argparse.REMAINDER)", set()),
+        (PARSER.replace("import argparse", "from jsonargparse import ArgumentParser"), set()),
+        (PARSER.replace("import argparse", "import argparse, sys\nsys.argv.pop()"), set()),
+        (
+            PARSER.replace("import argparse", "from argparse import ArgumentParser").replace(
+                "argparse.Arg", "Arg"
+            ),
+            {"-n", "--count", "--help"},
+        ),
         ("import click\n'--count'", set()),
     ],
 )

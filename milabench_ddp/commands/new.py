@@ -31,21 +31,21 @@ def main(options: NewOptions) -> int:
         flags = ", ".join(f"--{kind.replace('_', '-')}" for kind in asked)
         raise SelectionError(f"a benchmark has one kind: choose one of {flags}")
     name = options.name.removesuffix(".yaml").removesuffix(".py")
-    if name.startswith("_") or (why := why_no_name(name)):
-        why = why if not name.startswith("_") else "`_` begins the name of a template"
+    why = "`_` begins the name of a template" if name[:1] == "_" else why_no_name(name)
+    if why:
         raise ConfigError(f"`{name}` cannot name a benchmark: {why}")
     if name in sys.stdlib_module_names | {"torch", "voir", "voirfile"}:
         raise ConfigError(f"{name}.py would hide the module `{name}`: choose another name")
     files = {}
     for template in _FILES[asked[0] if asked else "per_gpu"]:
         path = Path(template if template == "voirfile.py" else f"{name}{Path(template).suffix}")
-        text = (shipped_root() / "benchmarks" / "new" / template).read_text()
+        text = (shipped_root() / "benchmarks" / "new" / template).read_text("utf-8")
         files[path] = re.sub(rf"\b{_NAME}\b", name, text)
     for path in files:
         if path.exists() or path.is_symlink():
             raise ConfigError(f"{path} is there already: choose another name, or move it away")
     for path, text in files.items():
-        path.write_text(text)
+        path.write_text(text, "utf-8")
     print(f"wrote {', '.join(map(str, files))}; next:")
     print(f"  milabench list {name}.yaml    what would run, and mistakes")
     print(f"  milabench run {name}.yaml     measure, and report")

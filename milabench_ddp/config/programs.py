@@ -26,23 +26,23 @@ def check_program(entry: MappingNode, presets: MappingNode, *, must_exist: bool)
     program, stated = program_of(entry), entry.get("program")
     if program is None:
         return
-    with Apart():
-        if why := why_no_program(entry):
-            if stated is None or not must_exist:
-                return
+    if why := why_no_program(entry):
+        if stated and must_exist:
             beside = [each.name for each in program.parent.glob(f"*{program.suffix}")]
             alike = (name for name in beside if abs(len(name) - len(program.name)) < 3)
-            raise MistakeError(f"{why}{did_you_mean(program.name, alike)}", stated.origin)
-        if instrument := entry.get("instrument"):
+            keep(MistakeError(f"{why}{did_you_mean(program.name, alike)}", stated.origin))
+        return
+    if instrument := entry.get("instrument"):
+        with Apart():
             _check_voirfile(program, entry, instrument.origin)
-        elif stated and program.suffix != ".py" and not os.access(program, os.X_OK):
-            hint = f"`chmod +x {shown(program)}`, or give it the suffix .py for Python"
-            said = f"`program` in {stated.origin}: {shown(program)} is not executable: {hint}"
-            raise MistakeError(said, stated.origin)
-        if stated and program.suffix == ".py":
-            for layer in (entry, *presets.entries.values()):
-                if isinstance(layer, MappingNode) and layer.scalar("enabled") is not False:
-                    _check_options(program, layer.get("argv"))  # disabled: those of a template
+    elif stated and program.suffix != ".py" and not os.access(program, os.X_OK):
+        hint = f"`chmod +x {shown(program)}`, or give it the suffix .py for Python"
+        said = f"`program` in {stated.origin}: {shown(program)} is not executable: {hint}"
+        keep(MistakeError(said, stated.origin))
+    if stated and program.suffix == ".py":
+        for layer in (entry, *presets.entries.values()):
+            if isinstance(layer, MappingNode) and layer.scalar("enabled") is not False:
+                _check_options(program, layer.get("argv"))  # disabled: those of a template
 
 
 def _check_voirfile(program: Path, entry: MappingNode, origin: Origin) -> None:

@@ -82,6 +82,12 @@ def test_an_option(here: Path, argv: str, wrong: str) -> None:
         suite(f"b:\n  plan: {{method: per_gpu}}\n{text}")
 
 
+def test_all_of_one_program(here: Path) -> None:
+    write("main.py", "import argparse\np = argparse.ArgumentParser()\np.add_argument('--x')\n")
+    found = said("  program: main.py\n  instrument: voir\n  argv: {--y: 1}").split("\n")
+    assert [line.split(" in ")[0] for line in found] == ["`instrument: voir`", "option `--y`"]
+
+
 def test_an_option_of_a_preset_that_is_not_chosen(here: Path) -> None:
     text = "  inherits: _f\n  presets: {other: {argv: {--wramup: 3}}}\n_f: {program: main.py}"
     write("main.py", "import argparse\np = argparse.ArgumentParser()\np.add_argument('--warmup')\n")

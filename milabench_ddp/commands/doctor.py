@@ -61,7 +61,7 @@ def diagnoses(options: LaunchOptions) -> list[Diagnosis]:
     deadline = time.monotonic() + LIMIT
     system, base = setup.read_system_of(options), setup.base_folder(options)
     runner = setup.resolve_runner(options, system)
-    request = setup.node_request(options, system, runner)
+    request = setup.node_request(options, system)  # of this host, not of a scheduler's nodes
     kind = "local" if runner is None else runner.kind
     try:
         cluster, wrong = in_time(request.detect, _DRIVER), error("")

@@ -1,12 +1,15 @@
 """``milabench doctor``: what it prints, its exit status, and that nothing holds it up."""
 
 import json
+import threading
 
 import pytest
 
 from milabench_ddp.cli import main
 from milabench_ddp.commands import doctor
+from milabench_ddp.dispatch.node_request import NodeRequest
 from milabench_ddp.doctor.diagnosis import Diagnosis, State, error, ok, warning
+from milabench_ddp.options.suite import LaunchOptions
 from tests.golden import check_golden
 from tests.support.workplace import Workplace
 
@@ -66,6 +69,16 @@ def test_devices_that_are_not_there_hold_up_no_other_check(
     states = {each["check"]: each["state"] for each in json.loads(done.out)["checks"]}
     assert (done.code, states["devices"]) == (1, State.ERROR)
     assert set(states) == CHECKS - {"torch", "load", "variables"}
+
+
+def test_a_driver_that_hangs_holds_up_no_other_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    release = threading.Event()
+    monkeypatch.setattr(doctor, "_DRIVER", 0.1)
+    monkeypatch.setattr(NodeRequest, "detect", lambda self: release.wait())
+    found = {each.check: each for each in doctor.diagnoses(LaunchOptions())}
+    release.set()
+    assert found["devices"].state == State.ERROR
+    assert set(found) == CHECKS - {"torch", "load", "variables"}
 
 
 def test_programs_that_hang_hold_up_no_other_check(

@@ -1,5 +1,6 @@
 """Checks of a host on which things are planted."""
 
+import json
 import os
 import resource
 import subprocess
@@ -74,7 +75,9 @@ def test_limits(files, locked, infiniband, states, tmp_path: Path, monkeypatch):
     assert [each.state for each in host_checks.limits(tmp_path)] == states
 
 
-def test_a_py_spy_that_works():
+def test_a_py_spy_that_works(plant: Plant):
+    frame = {"filename": "a.py", "line": 1, "name": "f"}
+    plant(py_spy=f"echo '{json.dumps([{'thread_name': 'MainThread', 'frames': [frame]}])}'")
     (found,) = host_checks.py_spy()
     assert found.state == State.OK
 

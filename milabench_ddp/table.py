@@ -20,6 +20,7 @@ UNKNOWN = "-"
 _NUMBER = re.compile(r"-|[-+][\d.]+(?:e[-+]?\d+)?|-inf")
 MOST_DIGITS = 6  # of a number that is known to more
 SMALLEST = sys.float_info.min  # below it a float has no power of ten of its own
+LOPSIDED = 0.6  # of the longer side of an interval: a shorter one is shown beside it
 LOST = 20  # a number keeps its first digit unless its uncertainty is so many times as large
 
 
@@ -29,19 +30,21 @@ class Measured(float):
     Everywhere but in text it is a number like any other, at full precision.
     """
 
-    error: float  # in the same unit; NaN or 0 if it is not known
+    error: float  # in the same unit, to the farther end; NaN or 0 if it is not known
+    sides: tuple[float, ...]  # that, or below and above where both differ much
     with_error: bool  # whether its text shows the uncertainty
     is_asked: bool  # whether the uncertainty is what was asked for, which its text must not exceed
 
     def __new__(
-        cls, value: float, error: float, *, with_error: bool = False, is_asked: bool = False
+        cls, value: float, *errors: float, with_error: bool = False, is_asked: bool = False
     ) -> "Measured":
         made = super().__new__(cls, value)
-        made.error, made.with_error, made.is_asked = error, with_error, is_asked
+        made.error, made.with_error, made.is_asked = max(errors), with_error, is_asked
+        made.sides = errors if min(errors) < LOPSIDED * made.error else (made.error,)
         return made
 
     def text(self, format: str) -> str:
-        """The text: ``11,100 ±400``, ``0.9312 ±0.0004``, ``37.8%``.
+        """The text: ``11,100 ±400``, ``0.9312 ±0.0004``, ``15,900 +900/-1,800``, ``37.8%``.
 
         The uncertainty is rounded up to one digit, or to two if the first is 1 or 2, and the number
         to the same place. One that was asked for has another digit, and is rounded down.
@@ -56,10 +59,11 @@ class Measured(float):
         value, error = scale * float(self), scale * self.error
         places = _places(value, error) + self.is_asked
         rounded = math.floor if self.is_asked else math.ceil
-        shown = max(rounded(round(error * 10.0**places, 6)), 1) / 10.0**places
         text = _fixed(value, places)
         if self.with_error:
-            text += f" ±{_fixed(shown, places)}"
+            steps = (max(rounded(round(scale * s * 10.0**places, 6)), 1) for s in self.sides)
+            below, *above = (_fixed(step / 10.0**places, places) for step in steps)
+            text += f" +{above[0]}/-{below}" if above else f" ±{below}"
         return text + unit
 
 

@@ -217,3 +217,19 @@ def test_a_size_is_told_in_the_unit_that_suits_it(size: float, text: str) -> Non
 def test_no_cell_begins_a_formula(text: str) -> None:
     table = Table((Column("name"),), ((text,),))
     assert csv_text(table).splitlines()[1].strip('"') == f"'{text}"
+
+
+@pytest.mark.parametrize(
+    ("below", "above", "text"),
+    [
+        (1733.0, 890.0, "15,900 +900/-1,800"),
+        (890.0, 1733.0, "15,900 +1,800/-900"),
+        (1733.0, 1100.0, "15,900 ±1,800"),  # they differ by less than is worth a reader's time
+        (1733.0, 0.0, "15,900 +100/-1,800"),
+        (nan, nan, "15851"),
+    ],
+)
+def test_both_sides_of_an_interval_that_differ(below: float, above: float, text: str) -> None:
+    made = Measured(15851.0, below, above, with_error=True)
+    assert made.text(".5g") == text
+    assert isnan(made.error) or made.error == max(below, above)

@@ -73,7 +73,7 @@ class ReportedBenchmark(Struct, frozen=True, dict=True):
     @property
     def mfu_error(self) -> float:
         """Half of the 95 % interval of its MFU."""
-        return self.row.used.mfu * math.hypot(self.row.half_width, self.row.used.peaks_error)
+        return of_peak(self.row, self.row.used.mfu).error
 
     @property
     def sm_clock(self) -> float:
@@ -132,17 +132,19 @@ class Field(Struct, frozen=True):
 
 def perf_of(row: Row) -> Measured:
     """The rate of a benchmark, with its ``±`` where it has an interval."""
+    below, above = row.sides if row.half_width >= 0 else (row.uncertainty, row.uncertainty)
     return Measured(
         row.perf,
-        row.perf * row.uncertainty,
-        with_error=row.summary.interval is not None,
+        row.perf * below,
+        row.perf * above,
+        with_error=row.half_width < 1,  # what is wider, of two launches, tells nothing
         is_asked=row.half_width <= row.summary.until * (1 + ROUNDING),
     )
 
 
 def of_peak(row: Row, share: float) -> Measured:
-    """An MFU, with its ``±`` where both the rate and the peak have an interval."""
-    error = share * math.hypot(row.half_width, row.used.peaks_error)
+    """An MFU, with its ``±`` where its peak has an interval, by the ``uncertainty`` of the rate."""
+    error = share * math.hypot(row.uncertainty, row.used.peaks_error)
     return row.like_perf(share) if math.isnan(error) else Measured(share, error, with_error=True)
 
 

@@ -152,12 +152,17 @@ class Row(Struct, frozen=True, dict=True):
         return self.told[name].mean if name in self.told else NAN
 
     @property
-    def half_width(self) -> float:
-        """From ``perf`` to the farther end of its 95 % interval, as a fraction; NaN if unknown."""
+    def sides(self) -> tuple[float, float]:
+        """From ``perf`` to both ends of its 95 % interval, as fractions; NaN if unknown."""
         if self.summary.interval is None or not self.perf > 0:
-            return NAN
+            return NAN, NAN
         low, high = self.summary.interval
-        return max(high - self.perf, self.perf - low) / self.perf
+        return 1 - low / self.perf, high / self.perf - 1
+
+    @property
+    def half_width(self) -> float:
+        """The farther of its ``sides``."""
+        return max(self.sides)
 
     @property
     def half_width_over_launches(self) -> float:

@@ -11,6 +11,8 @@ the others stands beside it. A part of a suite has no score, because another par
 The error of a mean is made of the half widths of the 95 % intervals of its benchmarks' rates, as
 fractions and as independent errors: ``sqrt(sum((weight * h)^2)) / sum(weight)``; that of a ratio
 has those of both runs. Of single launches they are within the launch: a rerun can differ by more.
+For a rate without an interval stands the standard deviation of its observations, which is larger
+than the error of their mean.
 
 Work for a watt is the score over the power of the devices.
 """
@@ -54,20 +56,23 @@ def suite_score(
         return Score(reason=reason, baseline=path)
     theirs = {row.name: row for row in baseline.rows} if baseline else {}
     scores = []
+    errors = []
     for row in counting:
         score = 0.0 if math.isnan(row.score) else row.score
-        error, per_watt = row.half_width, _per_watt(row)
+        error, unsure, per_watt = row.half_width, row.uncertainty, _per_watt(row)
         if baseline is not None:
             base = theirs[row.name]
             score /= base.score
             error = math.hypot(error, base.half_width)
+            unsure = math.hypot(unsure, base.uncertainty)
             per_watt /= _per_watt(base)
+        if score > 0:
+            errors.append(row.weight * unsure)
         scores.append(
             BenchmarkScore(row.name, row.unit, row.weight, score, score * error, per_watt)
         )
     known = [each for each in scores if each.score > 0]
     total = math.fsum(each.weight for each in known)
-    errors = (each.weight * each.error / each.score for each in known)
     failed = tuple(each.name for each in scores if not each.score)
     mean = _mean((each.weight, each.score) for each in known)
     return Score(

@@ -10,6 +10,7 @@ from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.charts.catalogue import rate_charts
 from milabench_ddp.report.comparison.compare import comparison_of
 from milabench_ddp.report.comparison.sides import Side
+from milabench_ddp.report.fields import perf_of
 from milabench_ddp.report.formats import report_json
 from milabench_ddp.report.history.run_points import run_point
 from milabench_ddp.report.sentences import verdict
@@ -84,3 +85,14 @@ def test_a_comparison_and_a_history_tell_why_it_is_missing(folder: Path) -> None
     point = run_point(folder)
     assert [*point.benchmarks] == ["good"]
     assert point.without_rate["dqn"].startswith("no steady state: ")
+
+
+def test_an_interval_as_wide_as_its_number_is_not_shown(tmp_path: Path) -> None:
+    """That of two launches is by Student's t 13 standard errors wide."""
+    for name, apart in (("near", 1.1), ("far", 1.3)):
+        for repeat in range(2):
+            of = config(name, device=0, tag=[name, f"R{repeat}", "D0"])
+            values = rates([100.0 * apart**repeat] * 9)
+            write(tmp_path, f"{name}.R{repeat}.D0", of, start(), values, end(0, outcome="ok"))
+    shown = {row.name: perf_of(row).text(".2f") for row in report_of([tmp_path]).rows}
+    assert shown == {"near": "100 ±70", "far": "120"}

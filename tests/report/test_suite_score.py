@@ -183,7 +183,13 @@ def test_the_interval_is_made_of_those_of_the_benchmarks() -> None:
     both = suite_score(rows, [RUN], base)
     parts = 3 * math.hypot(0.02, 0.02), math.hypot(0.02, 0.04)
     assert both.half_width == pytest.approx(math.hypot(*parts) / 4)
-    assert math.isnan(suite_score([*rows, replace(ROW, name="c")], [RUN]).half_width)
+    # for a rate without an interval stands the deviation of its observations
+    third = replace(ROW, name="c", std=0.05)
+    parts = 3 * 0.02, 0.02, third.weight * 0.05
+    several = suite_score([*rows, third], [RUN])
+    assert several.half_width == pytest.approx(math.hypot(*parts) / (4 + third.weight))
+    assert math.isnan(several.benchmarks[-1].error)
+    assert math.isnan(suite_score([*rows, replace(third, std=math.nan)], [RUN]).half_width)
     # what failed counts as 0, which is not sure to a fraction of it
     failed = suite_score([*rows, replace(ROW, name="c", score=0.0)], [RUN])
     assert failed.half_width == pytest.approx(alone.half_width)

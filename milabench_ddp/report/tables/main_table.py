@@ -50,7 +50,7 @@ def main_table(rows: Rows) -> Table:
         kind = KINDS.get(each.name, Column)
         columns.append(kind(each.heading, each.format, each.in_table, unknown=unknown))
     always = [each.heading for each in MAIN if each.name in (*MILABENCH, "unit")]
-    table = table_from(columns, rows, notes=_what_intervals_hold(rows))
+    table = table_from(columns, rows, notes=what_intervals_hold(rows))
     return without_unknown(table, names=always)
 
 
@@ -89,7 +89,7 @@ def _of_milabench(each: Field) -> Column:
     return Column(each.heading, each.format, each.of, unknown="")
 
 
-def _what_intervals_hold(rows: Rows) -> tuple[str, ...]:
+def what_intervals_hold(rows: Rows) -> tuple[str, ...]:
     known = [row for row in rows if row.summary.interval is not None]
     single = [row.name for row in known if row.summary.launches == 1]
     if not known:

@@ -5,6 +5,7 @@ import math
 from ...table import Column, Measured, Table
 from ..model import Row, Rows
 from ..statistics.values import NAN
+from .main_table import what_intervals_hold
 from .selection import MadeTable
 
 RELATIVE_TO = "relative_to"
@@ -14,8 +15,8 @@ RELATIVE_TO = "relative_to"
 def speedup(rows: Rows) -> Table:
     """A row for each benchmark that has a ``relative_to``: the ratio of both throughputs.
 
-    A note says why it is not known. Behind ``±`` stands half of its 95 % interval over launches,
-    from those of both as independent errors; a single launch has none.
+    A note says why it is not known. Behind ``±`` stands half of its 95 % interval, by those of both
+    as independent errors: over launches, or within single ones.
     """
     columns = (
         Column("benchmark"),
@@ -25,6 +26,7 @@ def speedup(rows: Rows) -> Table:
     named = {row.name: row for row in rows}
     values = []
     notes = []
+    compared: dict[str, Row] = {}
     for row in rows:
         name = row.config.get(RELATIVE_TO)
         if not isinstance(name, str):
@@ -36,6 +38,8 @@ def speedup(rows: Rows) -> Table:
             notes.append(f"({row.name} has no speed-up: {reason or f'{name} was not run'})")
         else:
             values.append((row.name, name, _ratio(row, base)))
+            compared |= {row.name: row, name: base}
+    notes += what_intervals_hold([*compared.values()])
     return Table(columns, tuple(values), "Speed-up", tuple(notes))
 
 
@@ -57,10 +61,8 @@ def _why_none(row: Row, base: Row | None) -> str:
 
 
 def _ratio(row: Row, base: Row) -> Measured:
-    """The ratio of throughputs, with half of its 95 % interval over launches."""
     ratio = row.throughput / base.throughput
-    relative = math.hypot(row.half_width_over_launches, base.half_width_over_launches)
-    return Measured(ratio, ratio * relative, with_error=True)
+    return Measured(ratio, ratio * math.hypot(row.uncertainty, base.uncertainty), with_error=True)
 
 
 def _is_usable(row: Row) -> bool:

@@ -73,8 +73,8 @@ def gravest(verdicts: Iterable[Verdict]) -> Verdict:
     )
 
 
-NO_RATE = "it ended with 0 but reported no rate, so nothing was measured"
-NO_USABLE_RATE = "it ended with 0 but reported no usable rate, so nothing was measured"
+NO_RATE = "exit status 0, but it told no rate: nothing was measured"
+NO_USABLE_RATE = "exit status 0, but it told no rate that counts: nothing was measured"
 NAN_LOSS = "the loss became NaN"
 
 OUT_OF_MEMORY = re.compile(

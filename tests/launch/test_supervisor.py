@@ -98,7 +98,7 @@ def test_a_failure_of_one_leaves_the_others_alone():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("pass", "it ended with 0 but reported no rate, so nothing was measured"),
+        ("pass", "exit status 0, but it told no rate: nothing was measured"),
         (EMIT + "rate(); emit(loss=float('nan'))", "the loss became NaN"),
         (EMIT + "import signal; os.kill(os.getpid(), signal.SIGSEGV)", "killed by SIGSEGV"),
         (

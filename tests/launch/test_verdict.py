@@ -19,9 +19,9 @@ OK = Verdict(Outcome.OK)
 ENOUGH = Verdict(Outcome.OK, "it had enough observations")
 TIMEOUT = Verdict(Outcome.TIMEOUT, "why")
 CANCELLED = Verdict(Outcome.CANCELLED, "why")
-NO_RATE = "it ended with 0 but reported no rate, so nothing was measured"
+NO_RATE = "exit status 0, but it told no rate: nothing was measured"
 UNTASKED = (
-    "it ended with 0 but reported no usable rate, so nothing was measured: "
+    "exit status 0, but it told no rate that counts: nothing was measured: "
     '1 without "task": "train"'
 )
 NAN = Data("b", 0.0, {"loss": math.nan})

@@ -24,7 +24,7 @@ def result(run: Path, *lines: str) -> ProcessResult:
         ([rates([1.0]), end(3)], "failed", "exit status 3"),
         ([rates([1.0]), end(-9)], "failed", "killed by SIGKILL"),
         ([rates([1.0]), end("odd")], "failed", "exit status odd"),
-        ([end(0)], "failed", "it ended with 0 but reported no rate, so nothing was measured"),
+        ([end(0)], "failed", "exit status 0, but it told no rate: nothing was measured"),
         ([rates([1.0]), loss(float("nan")), end(0)], "failed", "the loss became NaN"),
         ([rates([1.0])], "lost", "its file has no end: it was cut off"),
     ],

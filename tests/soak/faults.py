@@ -112,7 +112,7 @@ FAULTS: Mapping[str, Fault] = {
         "import ctypes\nctypes.CDLL(None).prctl(15, b'\\xff) \\xfe', 0, 0, 0)\ntime.sleep(600)",
         "timeout", _TIMEOUT, 3,
     ),
-    "measures-nothing": Fault(EMIT + "print('hello')", "failed", "reported no rate"),
+    "measures-nothing": Fault(EMIT + "print('hello')", "failed", "told no rate"),
     "closes-all": _after("os.closerange(0, 64)\ntime.sleep(0.1)"),
     "loses-its-loss": _after("emit({'task': 'train', 'loss': float('nan')})", "failed", "NaN"),
 }  # fmt: skip

@@ -34,7 +34,7 @@ def _ranks_that_load(row: Row) -> Looked:
 
 @finding(
     "warning",
-    "data-bound: its ranks wait for data in {share:.0%} of a step",
+    "its ranks wait for data in {share:.0%} of a step",
     "give it more loader workers, or faster storage",
     section="ledger",
     is_traced=True,
@@ -67,7 +67,7 @@ def _devices_sampled(row: Row) -> Looked:
 
 @finding(
     "warning",
-    "the mean load of {place} was {load:.1%}, below {least:.0%}",
+    "{place} was busy in {load:.1%} of the time, less than {least:.0%}",
     "give it more work, or leave it out",
     layer="usage",
     section="devices",
@@ -92,7 +92,9 @@ def idle_device(row: Row) -> Finds:
         memories = [sample.memory for sample in samples if sample.memory]
         full = largest(used / total for used, total in memories if total > 0)
         if is_finite(least_memory) and full < least_memory:
-            sentence = "at most {memory:.1%} of the memory of {place} was used, below {least:.0%}"
+            sentence = (
+                "{place} had at most {memory:.1%} of its memory in use, less than {least:.0%}"
+            )
             yield Found(label, {"memory": full, "least": least_memory}, sentence=sentence)
 
 
@@ -178,8 +180,8 @@ def oversubscribed(row: Row) -> Finds:
 
 @finding(
     "warning",
-    "host-bound: its devices idle {device_idle:.0%} of a step, until the host has work",
-    "give it larger batches, or compile it",
+    "its devices idle {device_idle:.0%} of a step, waiting for Python",
+    "give it larger batches (--batch-size), or compile it (--compile inductor)",
     section="ledger",
     is_traced=True,
     costs=IDLE,
@@ -242,11 +244,14 @@ def launch_skew(row: Row) -> Finds:
     yield Found(labels(worst.ids), evidence, {"others": others})
 
 
-@finding("note", "its compiler's cache was {cache}: compile_s is not that of a first run{where}")
+@finding(
+    "note", "{part} of its code was compiled before: compile_s is not that of a first run{where}"
+)
 def warm_cache(row: Row) -> Finds:
     """Models whose compiled code was on disk already, so that they were not compiled anew."""
     told = [process.record.reported("model").get("compile_cache") for process in row.counted]
     found = [cache for cache in told if cache in ("warm", "partly warm")]
     if found:
-        words = {"cache": found[0], "where": in_some_of(found, row.processes)}
+        part = "all" if found[0] == "warm" else "a part"
+        words = {"part": part, "where": in_some_of(found, row.processes)}
         yield Found("", {"processes": len(found)}, words)

@@ -45,7 +45,7 @@ def _others(found: Sequence[RankMemory], worst: RankMemory) -> str:
     return labels({rank.id for rank in found} - {worst.id})
 
 
-@finding("note", "peak_memory is what the program reserved; the device was not sampled")
+@finding("note", "peak_memory is what the program reserved: no monitor saw its device")
 def memory_not_sampled(row: Row) -> Finds:
     if row.reserved >= 0 and row.summary.peak_memory_source != "device":
         yield Found()

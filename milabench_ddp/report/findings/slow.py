@@ -26,7 +26,7 @@ from ..ranks.stragglers import (
 from ..statistics.values import mean, median
 from .finder import Finds, Found, Looked, finding, grouped
 from .slow_links import nodes_of_links, words_of_link
-from .what_if import condition, faster, launches_of, numbers_of
+from .what_if import condition, faster, gain_text, launches_of, numbers_of
 
 OF_OTHERS = "the median of the others"
 OF_STAGE = "the median of the others with its stages"
@@ -36,8 +36,8 @@ SLOW_DEVICE = (
 SLOW_RANK = (
     "{place} is {slower:.1%} slower than {reference} in its own work[ {when}][, with {share}] "
     "({local_ms:.5g} against {median:.5g} ms a step, mostly {part}): {waits} for it"
-    "[, and for {others}][; if {which} as fast, steps would be {gain} faster]"
-    "[, and without any straggler {of_all}][{condition}]"
+    "[, and for {others}][; if {which} as fast, steps would be {gain}]"
+    "[, and without any slow rank {of_all}][{condition}]"
 )
 SLOW_LINKS = (
     "{place}: all its {links} links {where} are slow: {gb_s:.4g} GB/s ({ways}), "
@@ -195,11 +195,11 @@ def _slow_ranks(row: Row, *, of_nodes: bool) -> Finds:
             gain = faster(launches, partial(LaunchTimes.steps, slow=set(ids)))
             evidence |= numbers_of(gain)
             words["which"] = "they were" if len(ids) > 1 else "it were"
-            words |= {"gain": gain.text(".1%"), "condition": condition(launches)}
+            words |= {"gain": gain_text(gain), "condition": condition(launches)}
             if len(always) > 1:
                 gain = faster(launches, partial(LaunchTimes.steps, slow=everyone))
                 evidence |= numbers_of(gain, "faster_without_any")
-                words["of_all"] = gain.text(".1%")
+                words["of_all"] = gain_text(gain)
         yield Found(node or ids[0].label, evidence, words)
 
 

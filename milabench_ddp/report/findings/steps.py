@@ -12,7 +12,7 @@ from ..ranks.rank_launch import steady_launch
 from ..ranks.rank_summary import labels, rank_id
 from ..statistics.values import mean
 from .finder import Finds, Found, Looked, finding
-from .what_if import condition, faster, launches_of, numbers_of
+from .what_if import condition, faster, gain_text, launches_of, numbers_of
 
 # By how much steps would be faster without it, at the lower end of the interval. In published runs
 # 1 to 8 % of a step are exposed; waits for data and for the host are told from a tenth on, too.
@@ -34,10 +34,9 @@ def _ranks_that_communicate(row: Row) -> Looked:
 
 @finding(
     "warning",
-    "exposed communication is {share:.0%} of a step ({exposed_ms:.4g} of {step:.4g} ms): "
-    "{of_communication:.0%} communication, {of_waiting:.0%} waits for slower ranks[; the backward "
-    "pass hides {hidden:.4g} ms more]; "
-    "if all communication were hidden, steps would be {gain} faster{condition}",
+    "{share:.0%} of each step is communication that nothing hides ({exposed_ms:.3g} of {step:.3g} "
+    "ms, of which {waiting_ms:.3g} are waits for slower ranks)[; the backward pass hides "
+    "{hidden:.3g} ms more]; if all of it were hidden, steps would be {gain}{condition}",
     "give a step more work (larger batches, --accumulate), or try larger buckets"
     " (--bucket-cap-mb) or a faster network",
     section="ledger",
@@ -76,10 +75,8 @@ def exposed_communication(row: Row) -> Finds:
     }
     words = {
         "step": step,
-        "of_communication": communication / step,
-        "of_waiting": waiting / step,
-        "hidden": hidden if hidden >= 0 else None,
-        "gain": gain.text(".1%"),
+        "hidden": hidden if hidden > 0 else None,
+        "gain": gain_text(gain),
         "condition": condition(launches),
     }
     yield Found("", evidence, words)
@@ -159,7 +156,7 @@ def garbage_collection(row: Row) -> Finds:
 @finding(
     "note",
     "{place} is the bottleneck of its pipeline ({own_ms:.5g} ms of own work a step, on average it "
-    "is {mean_ms:.5g}): with even stages, steps would be {gain} faster",
+    "is {mean_ms:.5g}): with even stages, steps would be {gain}",
     "give that stage less of the model, or take other stages per rank",
     section="ledger",
     is_traced=True,
@@ -179,4 +176,4 @@ def uneven_stages(row: Row) -> Finds:
     label = stages_text(stages)
     name = f"stage {label}" if len(stages) == 1 else f"the rank with stages {label}"
     evidence = {"own_ms": float(levels[place]), "mean_ms": float(levels.mean())}
-    yield Found(name, evidence | numbers_of(gain), {"gain": gain.text(".1%")})
+    yield Found(name, evidence | numbers_of(gain), {"gain": gain_text(gain)})

@@ -61,8 +61,8 @@ def no_steady_state(row: Row) -> Finds:
 
 @finding(
     "warning",
-    "{place}: rates move slowly between two levels: its {observations} observations are worth "
-    "about {worth} independent ones, so the interval is unsure{where}",
+    "{place}: its rate changed between two levels only {often} in {observations} rates, too seldom "
+    "to know the share of each: ± is unsure{where}",
     "let it run for longer, or repeat it",
     section="rate",
     many="rates of {count} benchmarks move slowly between two levels, so their ± is unsure: {all}",
@@ -78,7 +78,8 @@ def bimodal(row: Row) -> Finds:
     if found:
         visits, total, tag = min(found)
         evidence = {"worth": visits, "observations": total, "unsteady": len(found)}
-        yield Found(tag, evidence, {"where": in_some_of(found, row.counted)})
+        often = f"{visits - 1} times" if visits > 2 else "once"
+        yield Found(tag, evidence, {"often": often, "where": in_some_of(found, row.counted)})
 
 
 @finding(
@@ -105,7 +106,7 @@ def until_not_reached(row: Row) -> Finds:
 # Steps that differ are no mistake: the interval of the mean tells what they cost.
 @finding(
     "note",
-    "{place}: unstable: its observations vary by {std:.0%}{where}",
+    "{place}: its rates scatter by {std:.0%} around their mean{where}",
     "see what else runs there, and how long each step is",
     section="rate",
     many="the observations of {count} benchmarks vary: {all}",
@@ -127,7 +128,7 @@ def unstable(row: Row) -> Finds:
 
 @finding(
     "note",
-    "{place}: {share:.1%} of its time is between observations, and in no rate "
+    "{place}: {share:.1%} of its time is between the measured steps, and in no rate "
     "({seconds:.3g} of {of:.3g} s){where}",
     "measure it in the rate if it is part of the training",
     section="rate",
@@ -148,8 +149,8 @@ def time_between_observations(row: Row) -> Finds:
 
 @finding(
     "note",
-    "{left_out} of {observations} observations[ of {several} processes] left out: before steady "
-    "state",
+    "{left_out} of its {observations} rates[, in {several} processes,] are left out: it still "
+    "warmed up",
     section="rate",
     many="observations before the steady state, left out in {count} benchmarks: {all}",
     each="{benchmark} {left_out} of {observations}",
@@ -163,7 +164,7 @@ def start_up_left_out(row: Row) -> Finds:
 
 @finding(
     "note",
-    "no ± within a launch of fewer than {fewest} observations: {shown}",
+    "no ± for fewer than {fewest} rates: {shown}",
     "let them run for longer, or repeat",
     of_runs=True,
 )

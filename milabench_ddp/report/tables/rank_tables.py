@@ -41,14 +41,14 @@ def _local_of(row: Row) -> Iterator[Mapping[str, object]]:
     for each in sorted(found, key=attrgetter("slower"), reverse=True):
         yield {
             "own ms": row.like_perf(each.rank.local_ms),
-            "straggler": each.rank.id.label,
+            "slow rank": each.rank.id.label,
             "slower": each.slower,
             "mostly in": each.part + each.when,
         }
     if groups and not found:
         typical = median(rank.local_ms for rank in known)
         judged = any(can_be_judged(group) for group in groups)
-        yield {"own ms": row.like_perf(typical), "straggler": "none" if judged else ""}
+        yield {"own ms": row.like_perf(typical), "slow rank": "none" if judged else ""}
     if not groups:
         yield {}
 
@@ -63,7 +63,7 @@ stragglers = TableOf(
         Column("ms", ".4g", lambda ranks: ranks.get("shortest")),
         Column("fastest"),
         Column("own ms", ".4g"),
-        Column("straggler"),
+        Column("slow rank"),
         Column("slower", ".1%"),
         Column("mostly in"),
     ),

@@ -30,7 +30,7 @@ def run_of(
 def test_a_device_without_load_is_told(tmp_path: Path, odd: int) -> None:
     gpus = [{"load": 0.0 if device == odd else 0.2} for device in range(4)]
     (found,) = run_of(tmp_path, *gpus)
-    assert found.sentence == f"b: the mean load of GPU {odd} was 0.0%, below 1%"
+    assert found.sentence == f"b: GPU {odd} was busy in 0.0% of the time, less than 1%"
     assert (found.severity, found.layer, found.place) == ("warning", "usage", f"GPU {odd}")
 
 
@@ -39,8 +39,8 @@ def test_what_the_configuration_asks_for_counts(tmp_path: Path) -> None:
     assert run_of(tmp_path / "unasked", low) == []
     assert run_of(tmp_path / "busy", BUSY, validation=ASKS) == []
     assert [each.sentence for each in run_of(tmp_path / "low", low, validation=ASKS)] == [
-        "b: the mean load of GPU 0 was 40.0%, below 50%",
-        "b: at most 37.5% of the memory of GPU 0 was used, below 50%",
+        "b: GPU 0 was busy in 40.0% of the time, less than 50%",
+        "b: GPU 0 had at most 37.5% of its memory in use, less than 50%",
     ]
 
 

@@ -18,8 +18,12 @@ NAN = line("data", {"task": "train", "loss": math.nan}, "data")
         ((start(), RATES, end(1)), "failed", "failed: exit status 1"),
         ((start(), RATES), "failed", "lost: its file has no end: it was cut off"),
         ((start(), RATES, end(-9, outcome="timeout", reason="late")), "failed", "timeout: late"),
-        ((start(), end(0)), "no_rate", "failed: it ended with 0 but reported no rate"),
-        ((start(), rates([-1.0]), end(0)), "no_rate", "failed: it ended with 0 but reported no us"),
+        ((start(), end(0)), "no_rate", "failed: exit status 0, but it told no rate: nothing"),
+        (
+            (start(), rates([-1.0]), end(0)),
+            "no_rate",
+            "failed: exit status 0, but it told no rate that counts",
+        ),
         ((start(), RATES, NAN, end(0)), "nan_loss", "failed: the loss became NaN"),
     ],
 )

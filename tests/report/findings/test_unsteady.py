@@ -51,7 +51,7 @@ def test_time_between_observations_is_told(tmp_path: Path) -> None:
     write(tmp_path, "b.D0", config("b", device=0), start(), *lines, end())
     (note,) = (each for each in report_of([tmp_path]).notes if "between" in each)
     assert note == (
-        "b.D0: 15.9% of its time is between observations, and in no rate (0.75 of 4.73 s)"
+        "b.D0: 15.9% of its time is between the measured steps, and in no rate (0.75 of 4.73 s)"
     )
 
 
@@ -77,8 +77,8 @@ def test_bimodal_to_two_levels_are_told_in_figures(tmp_path: Path) -> None:
     write(tmp_path, "b.D1", config("b", device=1), start(), rates(noisy(60, 0.0, 7)), end())
     (warning,) = (each for each in report_of([tmp_path]).findings if each.name == "bimodal")
     assert warning.sentence == (
-        "b.D0: rates move slowly between two levels: its 60 observations are worth about 5 "
-        "independent ones, so the interval is unsure (in 1 of 2 processes)"
+        "b.D0: its rate changed between two levels only 4 times in 60 rates, too seldom to know "
+        "the share of each: ± is unsure (in 1 of 2 processes)"
     )
     assert (warning.place, warning.evidence["worth"]) == ("b.D0", 5)
 
@@ -107,7 +107,7 @@ def test_benchmarks_with_few_observations_share_a_line(tmp_path: Path) -> None:
     for name, count in (("a", 12), ("b", 59), ("c", 60)):
         write(tmp_path, f"{name}.D0", config(name), start(), rates(noisy(count, 0.0, 1)), end())
     made = report_of([tmp_path])
-    assert made.notes == ["no ± within a launch of fewer than 60 observations: a 12, b 59"]
+    assert made.notes == ["no ± for fewer than 60 rates: a 12, b 59"]
     assert [row.summary.interval is None for row in made.rows] == [True, True, False]
 
 
@@ -135,7 +135,7 @@ def test_observations_that_vary_are_a_note(
     found = [each for each in report_of([tmp_path]).findings if each.name == "unstable"]
     assert [each.severity for each in found] == ["note"] * said
     if found:
-        assert found[0].sentence == "b.D0: unstable: its observations vary by 20%"
+        assert found[0].sentence == "b.D0: its rates scatter by 20% around their mean"
 
 
 def test_of_many_benchmarks_with_few_observations_some_are_named(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_of_many_benchmarks_with_few_observations_some_are_named(tmp_path: Path)
         write(tmp_path, f"{name}.D0", config(name, device=0), start(), rates([1.0] * 5), end())
     (note,) = (each for each in report_of([tmp_path]).findings if each.name == "few_observations")
     assert note.sentence.endswith(
-        "observations: b0 5, b1 5, b2 5, b3 5, b4 5, b5 5, b6 5, b7 5 and 2 more"
+        "rates: b0 5, b1 5, b2 5, b3 5, b4 5, b5 5, b6 5, b7 5 and 2 more"
     )
     assert len(note.evidence["observations"]) == 10
 

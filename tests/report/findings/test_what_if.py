@@ -7,8 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.findings.what_if import condition, faster, launches_of
+from milabench_ddp.report.findings.what_if import condition, faster, gain_text, launches_of
 from milabench_ddp.report.ranks.ledger import LaunchTimes
+from milabench_ddp.table import Measured
 from tests.support.slowed_ranks import Slowed
 from tests.support.trained_ranks import trained
 
@@ -65,4 +66,17 @@ def test_own_work_is_slower_beside_communication(
 def test_what_is_not_known_is_a_condition(tmp_path: Path) -> None:
     trained(communication=20.0).write(tmp_path)
     (row,) = report_of([tmp_path]).rows
-    assert condition(launches_of(row)) == ", if that slows no own work"
+    assert condition(launches_of(row)) == ", if nothing else gets slower"
+
+
+@pytest.mark.parametrize(
+    ("gain", "error", "said"),
+    [
+        (0.262, 0.03, "26 ±3% faster"),
+        (0.9999, 0.02, "100.0 ±2.0% faster"),
+        (1.0, 0.02, "2.000 ±0.020 x as fast"),
+        (1.84, 0.5, "2.8 ±0.5 x as fast"),
+    ],
+)
+def test_how_a_gain_is_said(gain: float, error: float, said: str) -> None:
+    assert gain_text(Measured(gain, error, with_error=True)) == said

@@ -2,19 +2,18 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 
 from ..errors import shown_names
 from ..render.blocks import Block, Brief, Fact, Findings
 from .causes import Cause, causes_of
-from .finding import Check, Finding, Severity
+from .finding import Check, Finding, Severity, filled
 from .findings import FINDERS
 from .findings.failed import OF_CAUSES
 from .model import Report
 from .sentences import alike, some
 
 FULL = 8  # causes that are told with all that they hit and with advice; more have a line each
-FEW = 2  # findings of a kind that have a sentence each
+FEW = 2  # findings of a kind that have a sentence each, where no shorter one is of all
 FEW_NAMES = 4
 LABELS: Mapping[str, str] = {"slow": "slow", "unsure": "unsure"}  # of the kinds of warnings
 
@@ -73,23 +72,19 @@ def advice_of(group: Sequence[Finding]) -> str:
 
 def told_together(group: Sequence[Finding]) -> tuple[str, ...]:
     """The sentences about findings of a kind; of more than a few one, with their count."""
-    if len(group) <= FEW:
-        return tuple(finding.sentence for finding in group)
     first, finder = group[0], FINDERS.get(group[0].name)
+    is_short = finder is not None and bool(finder.many)
+    if len(group) == 1 or (len(group) <= FEW and not is_short):
+        return tuple(finding.sentence for finding in group)
     benchmarks = {finding.benchmark: finding for finding in reversed(group)}
-    if finder is None or not finder.many:
+    if finder is None or not is_short:
         where = f", in {len(benchmarks)} benchmarks" if len(benchmarks) > 1 else ""
         return (f"{first.sentence} ({len(group) - 1} more like it{where}: --table findings)",)
-    each = [_each(finder.each, finding) for finding in reversed(benchmarks.values())]
+    each = []
+    for finding in reversed(benchmarks.values()):
+        each.append(filled(finder.each, {"benchmark": finding.benchmark, **finding.evidence}))
     counts = {"findings": len(group), "count": len(benchmarks), "all": shown_names(each)}
     return (finder.many.format_map(counts),)
-
-
-def _each(template: str, finding: Finding) -> str:
-    words = {"benchmark": finding.benchmark, **finding.evidence}
-    with suppress(KeyError, TypeError, ValueError):
-        return template.format_map(words)
-    return finding.benchmark
 
 
 def checked(report: Report) -> Iterator[Fact]:
@@ -101,7 +96,7 @@ def checked(report: Report) -> Iterator[Fact]:
     unknown: dict[str, list[str]] = defaultdict(list)
     for check in report.checks:
         for reason, names in check.not_compared.items():
-            where = f" in {compact_names(names)}" if any(names) else ""
+            where = "" if len(check.not_compared) == 1 and not check.compared else _in(names)
             unknown[reason].append(f"{check.looks_for}{where}")
     if unknown:
         why = [f"{', '.join(what)}: {reason}" for reason, what in unknown.items()]
@@ -113,7 +108,10 @@ def _among(check: Check) -> str:
     counts = sorted(set(check.compared.values()))
     low, high = counts[0], counts[-1]
     count = f"{low}" if low == high else f"{low} to {high}"
-    if any(check.compared):
-        names = list(check.compared)
-        count += f" in {names[0] if len(names) == 1 else f'{len(names)} benchmarks'}"
-    return f"{check.looks_for} ({count})"
+    return f"{check.looks_for} ({count}{_in(list(check.compared))})"
+
+
+def _in(names: Sequence[str]) -> str:
+    """In which benchmarks: by name, or by number where they are many; empty if it is the run."""
+    few = ", ".join(names) if len(names) <= FEW else f"{len(names)} benchmarks"
+    return f" in {few}" if any(names) else ""

@@ -68,7 +68,7 @@ _KINDS = [
     _Kind(r"No space left on device", "no space left on a disk", "`df -h`, then remove old runs"),
     _Kind(r"GatedRepo|401 Client Error", "", "set HF_TOKEN, of an account that may read it"),
     _Kind(r"^ended at its (?P<deadline>max_duration of [\d.]+ s): (?P<what>.*\bhangs in .*)",
-          "{what} ({deadline})", "`milabench report RUN --failures` has the stacks of all threads"),
+          "{what} ({deadline})"),
     _Kind(r"killed by SIGKILL", "", "see in `dmesg` whether the kernel was out of memory"),
     _Kind(r"killed by SIG(?:SEGV|ABRT|BUS|ILL|FPE)", "",
           "`env: {{PYTHONFAULTHANDLER: 1}}` shows where; "

@@ -71,8 +71,8 @@ def _devices_sampled(row: Row) -> Looked:
     "give it more work, or leave it out",
     layer="usage",
     section="devices",
-    many="{count} readings of devices say that they were hardly used: {all}",
-    each="{benchmark}[ {load:.0%}]",
+    many="{findings} times a device was used too little, in {count} benchmarks: {all}",
+    each="{benchmark}[ {load:.0%}][ {memory:.0%} of its memory]",
     looks_for="idle devices",
     among=_devices_sampled,
 )

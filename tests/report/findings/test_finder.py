@@ -36,6 +36,17 @@ def test_what_is_found_may_have_words_and_advice_of_its_own() -> None:
     assert "the search for `broken` failed" in error.sentence
 
 
+def test_what_would_be_a_quarter_faster_costs_a_fifth() -> None:
+    @finding("warning", "", costs="faster")
+    def slow(gains: list[float | None]) -> Iterator[Found]:
+        for gain in gains:
+            yield Found("", {"faster": gain})
+
+    found = slow.findings([0.25, None, math.nan], weight=0.5)
+    assert [each.cost for each in found] == [0.1, None, None]
+    assert {each.kind for each in found} == {"slow"}
+
+
 def test_a_part_in_brackets_is_said_if_all_of_it_is_known() -> None:
     @finding("note", "it is{what}[ on {place}][ at {clock:.0f} of {most} MHz][, {text}]")
     def state(words: dict[str, object]) -> Iterator[Found]:

@@ -1,7 +1,7 @@
 """What a reader sees first: what broke and why, what is slow or unsure, what was looked for."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from ..errors import shown_names
 from ..render.blocks import Block, Brief, Fact, Findings
@@ -15,7 +15,6 @@ from .sentences import alike, some
 FULL = 8  # causes that are told with all that they hit and with advice; more have a line each
 FEW = 2  # findings of a kind that have a sentence each, where no shorter one is of all
 FEW_NAMES = 4
-LABELS: Mapping[str, str] = {"slow": "slow", "unsure": "unsure"}  # of the kinds of warnings
 
 
 def broken(report: Report) -> Iterator[Block]:
@@ -34,7 +33,7 @@ def broken(report: Report) -> Iterator[Block]:
 def warnings(report: Report) -> Iterator[Findings]:
     """What is slow, the dearest first, then what is unsure."""
     for group in alike(report, Severity.WARNING):
-        label = LABELS.get(group[0].kind, str(Severity.WARNING))
+        label = "warning" if group[0].kind == "other" else group[0].kind
         yield Findings(label, told_together(group), advice_of(group))
 
 

@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -20,7 +21,8 @@ LAST_LINES = 5  # of an output without an exception: one of them may say why it 
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|\d+")
 _BATCH = re.compile(r"-{0,2}(?:[a-z]+[-_])*batch[-_]?size")
 _NO_WORDS = re.compile(r"[\s^~|+=*_-]*")  # a line without any
-PROSE = re.compile(r"(?<=[.!]) (?=[A-Z])")  # between the sentences of a message
+_SENTENCE_END = re.compile(r"(?<=[.!]) (?=[A-Z])")
+_BEFORE = re.compile(r"^(?:rank \d+: )?(?:exit status \d+: )?")  # an exception
 
 
 class Cause(Struct, frozen=True):
@@ -53,8 +55,9 @@ _KINDS = [
           "not executable: {name}", "`chmod +x {file}`"),
     _Kind(r"Permission denied: '(?P<path>[^']+)'", "permission denied: {path}",
           "see who may read, write and execute it (`ls -l`)"),
-    _Kind(r"(?:(?P<name>\S+): (?:command )?not found$|failed to execute (?P<file>\S+): No such)",
-          "no such program: [{name}][{file}]", "install it, or add its folder to PATH"),
+    _Kind(r"(?P<name>\S+): command not found$|\bsh: \d+: (?P<program>\S+): not found$|"
+          r"failed to execute (?P<file>\S+): No such",
+          "no such program: [{name}][{program}][{file}]", "install it, or add its folder to PATH"),
     _Kind(r"^(?P<program>\S+): error: (?P<what>.*)", "{program}: {what}",
           "mend `argv`; `{program} --help` tells its options"),
     _Kind(r"No such file or directory: '(?P<path>[^']+)'", "no such file: {path}",
@@ -87,14 +90,17 @@ def causes_of(report: Report) -> tuple[Cause, ...]:
 
     What a person cancelled has none.
     """
+    failures: dict[tuple[str, Path | None], list[Failure]] = defaultdict(list)
+    for each in report.failures:
+        failures[each.benchmark, each.folder].append(each)
     found: dict[str, list[tuple[Failure, str, str, str]]] = defaultdict(list)
     rows = {row.name: row for row in report.rows}
-    for name, folder in dict.fromkeys((each.benchmark, each.folder) for each in report.failures):
-        failure = decisive_failure(report, name, folder)
+    for (name, folder), own in failures.items():
+        runs = [run for run in report.runs if run.path == folder]
+        failure = decisive_failure(name, own, runs)
         if failure is None or failure.outcome == Outcome.CANCELLED:
             continue
-        alike = [each for each in report.failures if each.reason == failure.reason]
-        alike = [each for each in alike if (each.benchmark, each.folder) == (name, folder)]
+        alike = [each for each in own if each.reason == failure.reason]
         row = rows.get(name)
         text, advice = cause_of(failure, row.config if row else {})
         found[_NUMBER.sub("0", text)].append((failure, text, advice, _where(failure, alike, row)))
@@ -129,8 +135,7 @@ def cause_of(failure: Failure, config: Payload) -> tuple[str, str]:
 
 def _plain(text: str) -> str:
     """The first sentence of a message, without the exit status that the exception explains."""
-    text = re.sub(r"^(?:rank \d+: )?exit status \d+: ", "", text)
-    return shortened(PROSE.split(text)[0], LONGEST)
+    return shortened(_SENTENCE_END.split(_BEFORE.sub("", text))[0], LONGEST)
 
 
 def _unknown(failure: Failure, state: CellState, shown: Sequence[str]) -> str:
@@ -139,7 +144,9 @@ def _unknown(failure: Failure, state: CellState, shown: Sequence[str]) -> str:
     reason = failure.reason or str(failure.outcome)
     if failure.outcome == Outcome.LOST and failure.tag is not None:
         return f"lost: {reason}"
-    if not re.fullmatch(r"(?:rank \d+: )?exit status -?\d+", reason):
+    if failure.rank is not None:
+        reason = reason.removeprefix(f"rank {failure.rank}: ")
+    if not re.fullmatch(r"exit status -?\d+", reason):
         return reason
     last = f"and printed last: {shown[-1]}" if shown else "and it printed nothing"
     return shortened(f"{reason}, {last}", LONGEST)

@@ -32,7 +32,6 @@ from .sentences import (
     commands_of,
     failure_sentence,
     failures_of_benchmarks,
-    findings_counted,
     run_facts,
     score,
     skipped_sentences,
@@ -131,8 +130,6 @@ def folded_blocks(report: Report) -> Iterator[Block]:
     if report.compat:
         facts.append(Bullet(MILABENCHS))
     yield Section(facts)
-    if counted := findings_counted(report):
-        yield Caption(f"Findings: {counted}")
     yield Section([*broken(report), *warnings(report), *checked(report)])
     table = table_of(report)
     if report.rows:

@@ -16,6 +16,7 @@ from ..tracebacks import FRAME, OF_RANK, TRACEBACK
 from .model import Failure, Report, Row
 from .output import SHOWN, cut, failed_rank, first_stack, of_rank, tail
 from .process import ProcessResult
+from .run_info import RunInfo
 
 SHOWN_TAGS = 3  # in a sentence
 NO_RECORDS = "its records are missing, or cannot be read"
@@ -145,7 +146,8 @@ class CellState(Struct, frozen=True):
 
 def cell_state(report: Report, row: Row) -> CellState | None:
     """The state of a benchmark; None if it ended ok or its state is not known."""
-    if failure := decisive_failure(report, row.name):
+    failures = [failure for failure in report.failures if failure.benchmark == row.name]
+    if failure := decisive_failure(row.name, failures, report.runs):
         return state_of_failure(failure)
     for run in report.runs:
         for skipped in run.skipped:
@@ -158,23 +160,21 @@ def cell_state(report: Report, row: Row) -> CellState | None:
     return None
 
 
-def decisive_failure(report: Report, name: str, folder: Path | None = None) -> Failure | None:
+def decisive_failure(
+    name: str, failures: Sequence[Failure], runs: Iterable[RunInfo]
+) -> Failure | None:
     """The failure that decided how a benchmark ended; None if it did not fail.
 
     Args:
-        report: the report.
         name: the benchmark.
-        folder: of the run; None: the first one in which it failed.
+        failures: its failures.
+        runs: those in which it was.
     """
-    failures = [failure for failure in report.failures if failure.benchmark == name]
-    if folder is not None:
-        failures = [failure for failure in failures if failure.folder == folder]
-    for run in report.runs:
-        verdict = run.verdicts.get(name) if folder in (None, run.path) else None
+    for run in runs:
+        verdict = run.verdicts.get(name)
         if verdict is not None and verdict.outcome not in (Outcome.OK, Outcome.SKIPPED):
             return _of_verdict(name, verdict, [f for f in failures if f.folder == run.path])
-    told = [failure for failure in failures if failure.lines]
-    return next(iter(told or failures), None)
+    return next((each for each in failures if each.lines), next(iter(failures), None))
 
 
 def _of_verdict(name: str, verdict: Verdict, failures: Sequence[Failure]) -> Failure:

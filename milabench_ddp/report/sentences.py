@@ -4,7 +4,7 @@ import math
 import re
 import shlex
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -140,16 +140,6 @@ def failures_of_benchmarks(report: Report) -> Iterator[list[list[Failure]]]:
         for failure in group:
             together[failure.outcome, failure.reason, failure.lines].append(failure)
         yield list(together.values())
-
-
-def findings_counted(report: Report) -> str:
-    """How many findings of each severity there are: ``1 error, 2 warnings``; empty without any."""
-    counts = Counter(finding.severity for finding in report.findings)
-    told = []
-    for severity in Severity:
-        if count := counts[severity]:
-            told.append(_count(count, severity))
-    return ", ".join(told)
 
 
 def alike(report: Report, severity: Severity) -> list[list[Finding]]:

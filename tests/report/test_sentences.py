@@ -14,7 +14,6 @@ from milabench_ddp.report.score import Score
 from milabench_ddp.report.sentences import (
     alike,
     failure_sentence,
-    findings_counted,
     run_facts,
     score,
     skipped_sentences,
@@ -55,11 +54,9 @@ def test_findings_by_severity_and_name(report: Report) -> None:
     found = [Finding(f"{k}", name=name, severity=Severity.ERROR) for k, name in enumerate(names)]
     found.append(Finding("3", name="a", severity=Severity.NOTE))
     made = replace(report, findings=tuple(found))
-    assert findings_counted(made) == "3 errors, 1 note"
     groups = [[each.sentence for each in group] for group in alike(made, Severity.ERROR)]
     assert groups == [["0", "1"], ["2"]]
     assert list(alike(made, Severity.WARNING)) == []
-    assert findings_counted(replace(report, findings=())) == ""
 
 
 @pytest.mark.parametrize(

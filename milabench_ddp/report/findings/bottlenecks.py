@@ -28,10 +28,6 @@ _SPAN = r"\d{1,6}(?:-\d{1,6})?"
 _LIST = re.compile(f"{_SPAN}(?:,{_SPAN})*")
 
 
-def _ranks_that_load(row: Row) -> Looked:
-    return sum(DATA in rank.shares for rank in row.ranks)
-
-
 @finding(
     "warning",
     "its ranks wait for data in {share:.0%} of a step",
@@ -40,7 +36,7 @@ def _ranks_that_load(row: Row) -> Looked:
     is_traced=True,
     costs="share",
     looks_for="waits for data",
-    among=_ranks_that_load,
+    among=lambda row: sum(DATA in rank.shares for rank in row.ranks),
 )
 def data_bound(row: Row) -> Finds:
     """A benchmark that measures its loaders: ranks wait for data for a tenth of a step or more.

@@ -98,20 +98,10 @@ class Finder(Struct, frozen=True):
                 about = {"place": each.place, "benchmark": each.benchmark}
                 words = {**about, **each.evidence, **each.words}
                 sentence = filled(each.sentence or self.sentence, words)
-                advice = each.advice or self.advice
+                kind = self.name, self.severity, each.advice or self.advice, self.layer, self.kind
+                cost = self._cost(each.evidence, weight)
                 found.append(
-                    Finding(
-                        sentence,
-                        each.benchmark,
-                        each.place,
-                        each.evidence,
-                        self.name,
-                        self.severity,
-                        advice,
-                        self.layer,
-                        self.kind,
-                        self._cost(each.evidence, weight),
-                    )
+                    Finding(sentence, each.benchmark, each.place, each.evidence, *kind, cost)
                 )
         return found
 

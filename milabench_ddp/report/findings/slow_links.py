@@ -2,11 +2,7 @@
 
 from ..links import LinkKind, kinds_of
 from ..model import Row
-from .finder import Finds, Found, Looked, finding, grouped
-
-
-def _links_measured(row: Row) -> Looked:
-    return sum(len(kind.links) for kind in kinds_of(row))
+from .finder import Finds, Found, finding, grouped
 
 
 @finding(
@@ -17,7 +13,7 @@ def _links_measured(row: Row) -> Looked:
     section="more",
     is_traced=True,
     looks_for="slow links",
-    among=_links_measured,
+    among=lambda row: sum(len(kind.links) for kind in kinds_of(row)),
 )
 def slow_link(row: Row) -> Finds:
     """Links that are much slower than most of their kind; those of slow nodes are not named."""

@@ -82,10 +82,6 @@ def exposed_communication(row: Row) -> Finds:
     yield Found("", evidence, words)
 
 
-def _ranks_timed(row: Row) -> Looked:
-    return len(row.timed)
-
-
 @finding(
     "warning",
     "{how_often} a step takes {ms:.3g} ms longer[ (in {where})][, on {who}]: {share:.1%} of the "
@@ -95,7 +91,7 @@ def _ranks_timed(row: Row) -> Looked:
     is_traced=True,
     costs="share",
     looks_for="pauses that recur",
-    among=_ranks_timed,
+    among=lambda row: len(row.timed),
 )
 def jitter(row: Row) -> Finds:
     """Steps that take longer at equal distances, such as every 50th."""

@@ -7,14 +7,10 @@ from ...table import given_percent_text, percent_text
 from ..model import Row
 from ..statistics.interval import FEWEST, ROUNDING
 from ..statistics.values import deviation
-from .finder import Finds, Found, Looked, Measurements, finding, in_some_of
+from .finder import Finds, Found, Measurements, finding, in_some_of
 
 UNMEASURED = 0.02  # of the time of a process
 UNSTABLE = 0.1  # the standard deviation of the observations, of their mean
-
-
-def _processes_rated(row: Row) -> Looked:
-    return sum(each.series is not None for each in row.counted)
 
 
 @finding(
@@ -41,7 +37,7 @@ def no_measurement(row: Row) -> Finds:
     many="no steady state in {count} benchmarks; they still change: {all}",
     each="{benchmark} {change:+.1%}",
     looks_for="rates that still rise or fall",
-    among=_processes_rated,
+    among=lambda row: sum(each.series is not None for each in row.counted),
 )
 def no_steady_state(row: Row) -> Finds:
     """Rates that still rise or fall at the end."""

@@ -1,0 +1,98 @@
+"""The causes of failures: one for all that are alike, with the culprit and what to do."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from milabench_ddp.events import Outcome, Verdict
+from milabench_ddp.report.causes import cause_of, causes_of
+from milabench_ddp.report.model import Failure, Report, Row
+from milabench_ddp.report.run_info import RunInfo
+
+RUN = Path("run")
+RAISED = ("Traceback (most recent call last):", '  File "main.py", line 3, in f', "    f()")
+
+
+def failure(name: str = "b", tag: str = "D0", reason: str = "exit status 1", **more) -> Failure:
+    return Failure(name, "run", f"{name}.{tag}", Outcome.FAILED, reason, folder=RUN, **more)
+
+
+def report(*failures: Failure, processes: int = 1, **verdicts: Verdict) -> Report:
+    names = dict.fromkeys(each.benchmark for each in failures)
+    rows = [Row.unmeasured(name, 1, 1.0, {}, processes) for name in names]
+    return Report(False, (RunInfo("run", RUN, "failed", verdicts=verdicts),), tuple(rows), failures)
+
+
+@pytest.mark.parametrize(
+    ("reason", "lines", "cause", "advice"),
+    [
+        ("exit status 1", (*RAISED, "KeyError: 'x: not found'"), "KeyError: 'x: not found'", ""),
+        ("exit status 1: ValueError: one. Two", (), "ValueError: one.", ""),
+        ("exit status 127", ("sh: 1: nsys: not found",), "no such program: nsys", "PATH"),
+        ("exit status 2", ("main.py: error: no --x",), "main.py: no --x", "`main.py --help`"),
+        ("exit status 3", (), "exit status 3, and it printed nothing", ""),
+        ("exit status 3", ("bye", "^^^^"), "exit status 3, and printed last: bye", ""),
+        (
+            "killed by SIGKILL: this host was out of memory, and its kernel killed a process",
+            (),
+            "this host ran out of memory",
+            "--mem",
+        ),
+        ("exit status 1: MemoryError", (), "this host ran out of memory", "--mem"),
+        ("rank 3: killed by SIGSEGV", (), "killed by SIGSEGV", "PYTHONFAULTHANDLER"),
+        ("no report can be made of it: X", ("a line",), "no report can be made of it: X", ""),
+    ],
+)
+def test_the_cause_is_what_the_output_ends_with(
+    reason: str, lines: tuple[str, ...], cause: str, advice: str
+) -> None:
+    said, what_to_do = cause_of(failure(reason=reason, lines=lines, rank=3), {})
+    assert said == cause
+    assert advice in what_to_do
+    assert bool(advice) == bool(what_to_do)
+
+
+@pytest.mark.parametrize(
+    ("argv", "half"),
+    [
+        ({"--batch-size": 32}, ", such as half of it: --override 'b.argv.--batch-size=16'"),
+        (["train", "--batch-size", "64"], ", such as half of it: --batch-size 32"),
+        ({"--micro-batch-size": 1}, ""),
+        ({}, ""),
+    ],
+)
+def test_where_the_batch_is_known_half_of_it_is_advised(argv: object, half: str) -> None:
+    said = "exit status 1: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB."
+    text, advice = cause_of(failure(reason=said), {"argv": argv})
+    assert (text, advice) == ("out of GPU memory", f"a smaller batch{half}")
+
+
+def test_failures_that_differ_only_in_numbers_are_one_and_the_most_frequent_is_first() -> None:
+    own = failure("a", reason="exit status 1: KeyError: 'odd'")
+    alike = [failure(f"b{k}", reason=f"exit status 1: KeyError: 0x{k}f: {k}") for k in range(3)]
+    found = causes_of(report(own, *alike))
+    assert [cause.benchmarks for cause in found] == [("b0", "b1", "b2"), ("a",)]
+    assert found[0].text == "KeyError: 0x0f: 0"
+
+
+def test_the_process_or_the_rank_is_named_where_it_is_one() -> None:
+    one = failure(tag="D2")
+    assert causes_of(report(one, processes=4))[0].where == ("b.D2",)
+    assert causes_of(report(one))[0].where == ("b",)
+    two = [one, failure(tag="D3"), failure(tag="D0", reason="killed by SIGTERM")]
+    assert causes_of(report(*two, processes=4))[0].where == ("b (2 of 4 processes)",)
+    ranked = causes_of(report(replace(one, reason="rank 5: killed by SIGABRT", rank=5)))
+    assert (ranked[0].where, ranked[0].text) == (("b, rank 5",), "killed by SIGABRT")
+
+
+def test_the_verdict_on_the_whole_knows_what_was_first() -> None:
+    peer = failure(tag="0.node1", reason="rank 1: DistBackendError: Connection closed by peer")
+    verdict = Verdict(Outcome.FAILED, "node2: rank 9: killed by SIGSEGV")
+    (cause,) = causes_of(report(peer, b=verdict))
+    assert cause.text == "node2: rank 9: killed by SIGSEGV"
+
+
+def test_what_a_person_cancelled_has_no_cause() -> None:
+    cancelled = replace(failure(), outcome=Outcome.CANCELLED)
+    assert causes_of(report(cancelled)) == ()

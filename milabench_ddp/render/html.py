@@ -73,6 +73,7 @@ def html_table(
     left_out: Collection[str] = ("benchmark",),
     marked: Collection[str] = (),
     whole: str = "",
+    label: str = "",
 ) -> Markup:
     """The table with its notes; a reader can sort it.
 
@@ -83,6 +84,7 @@ def html_table(
         left_out: the columns that are not shown.
         marked: texts of first cells whose rows are marked, because a finding is about them.
         whole: what shows all rows, where there are too many for a page.
+        label: a name that no other table of the page has; empty: its title.
     """
     shaded = shaded or {}
     names = [column.name for column in table.columns]
@@ -105,7 +107,7 @@ def html_table(
     columns = [table.columns[k] for k in (first, *others)]
     return render(
         "table.html", table=table, columns=columns, rows=Markup("".join(rows)), most=MOST_ROWS,
-        whole=whole,
+        whole=whole, label=label or table.title,
     )  # fmt: skip
 
 

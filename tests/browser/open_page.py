@@ -50,12 +50,20 @@ class OpenPage:
     def go(self, path: Path, place: str = "", *, width: int = 1280, scheme: str = "light") -> None:
         """Open a file; wait until its script is ready."""
         self.media(scheme)
-        self._driver.set_window_size(width, 900)
+        self.resize(width)
         self._driver.get("about:blank")
         for kind in ("browser", "performance"):
             self._driver.get_log(kind)
         self._driver.get(path.resolve().as_uri() + (f"#{place}" if place else ""))
         self.wait("document.documentElement.dataset.ready === 'yes'")
+
+    def resize(self, width: int) -> None:
+        """Make the window so wide; Chromium makes none narrower than 500 px by itself."""
+        self._driver.set_window_size(max(width, 500), 900)
+        self.command(
+            "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1,
+            mobile=False,
+        )  # fmt: skip
 
     @contextmanager
     def visit(self, url: str) -> Iterator[None]:
@@ -112,6 +120,19 @@ class OpenPage:
         for key in keys:
             chain.send_keys(getattr(Keys, key, key))
         chain.perform()
+
+    def violations(self, axe: str) -> list[Any]:
+        """What axe-core finds: the rule, what it is about, and what is wrong with it.
+
+        Args:
+            axe: its source.
+        """
+        self.command("Runtime.evaluate", expression=axe)  # which no policy of the page refuses
+        found = self._driver.execute_async_script(
+            "const done = arguments[0]; axe.run().then((all) => done(all.violations.map((each) => "
+            "[each.id, each.nodes[0].target.join(' '), each.nodes[0].failureSummary])))"
+        )
+        return list(found)
 
     def problems(self) -> list[str]:
         """What the console has: errors, warnings and what the policy refused."""

@@ -58,7 +58,7 @@ def sections_page(
 
 def svg_figure(chart: Chart, width: float = WIDTH) -> Markup:
     """A chart with its title, and the numbers behind it as a table."""
-    numbers = html_table(chart.table, left_out=())
+    numbers = html_table(chart.table, left_out=(), label=f"{chart.title}, numbers")
     return render("figure.html", chart=chart, svg=drawings(chart, width), table=numbers)
 
 

@@ -67,19 +67,18 @@ def section_of(
     places = {str(course["axis"] or course["key"]) for course in courses}
     if row.ranks:
         places.add(RANKS)
-        values["ranks"] = _table(
-            "ranks", without_unknown(TABLES["ranks"]([row])), SHADED_RANKS, marked
-        )
+        ranks = without_unknown(TABLES["ranks"]([row]))
+        values["ranks"] = _table(row, "ranks", ranks, SHADED_RANKS, marked)
     if times := ledger([row]):
         places.add(LEDGER)
         most = max(FEWEST_DRAWN, points * MOST_BARS // MOST_POINTS)
         chart = ledger_chart(row, times, most)
         values |= {"ledger": times, "ledger_chart": chart, "ledger_svg": drawings(chart)}
-        values["ledger_table"] = _table("ledger", times, SHADED_LEDGER, marked)
+        values["ledger_table"] = _table(row, "ledger", times, SHADED_LEDGER, marked)
     tables = []
     for name, make in TABLES.items():
         if name not in ELSEWHERE and (table := make([row])):
-            shown = _table(name, table, SHADED_DEVICES, marked)
+            shown = _table(row, name, table, SHADED_DEVICES, marked)
             tables.append((name, table.title or name, shown))
     places |= {MORE} if tables else set()
     places |= {OUTPUT} if failures else set()
@@ -97,9 +96,12 @@ def section_of(
     return BenchmarkSection(row.name, findings, body, encode_shown(courses).decode())
 
 
-def _table(name: str, table: Table, shaded: Mapping[str, str], marked: Collection[str]) -> Markup:
+def _table(
+    row: Row, name: str, table: Table, shaded: Mapping[str, str], marked: Collection[str]
+) -> Markup:
     whole = f"milabench report RUN --table {name}"
-    return html_table(table, shaded=shaded, marked=marked, whole=whole)
+    label = f"{row.name}: {name.replace('_', ' ')}"
+    return html_table(table, shaded=shaded, marked=marked, whole=whole, label=label)
 
 
 def _facts(row: Row) -> list[tuple[str, object]]:

@@ -85,4 +85,4 @@ def _strip(
         notes.append(f"the {len(lines)} of {len(rows)} benchmarks that differ most")
     table = Table(tuple(columns), (), kind.capitalize(), tuple(notes))
     return render("table.html", table=table, columns=columns, rows=Markup("".join(lines)),
-                  most=MOST_ROWS, whole="")  # fmt: skip
+                  most=MOST_ROWS, whole="", label=table.title)  # fmt: skip

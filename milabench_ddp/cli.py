@@ -48,7 +48,6 @@ def main(argv: "Sequence[str] | None" = None, begin: "Callable[[], None] | None"
     """Run the command line and return its exit code.
 
     Args:
-        argv: the words of the command line; None for those of this process.
         begin: is called when all is imported, right before the command does something.
     """
     prepare_streams()

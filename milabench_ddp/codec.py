@@ -45,7 +45,6 @@ def encode(record: object) -> bytes:
 
 
 def plain(record: object) -> object:
-    """A record as JSON can hold it."""
     return msgspec.to_builtins(record, enc_hook=_encode_other)
 
 

@@ -24,7 +24,6 @@ class MilabenchError(Exception):
     """The base of every error that a user can cause and fix; ``str()`` is the message."""
 
     def told(self) -> str:
-        """The message as a command tells it, maybe with lines of a file."""
         return str(self)
 
 
@@ -147,7 +146,6 @@ def one_of(word: str, known: Sequence[str]) -> str:
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
-    """The known word that is close to a word; empty without one."""
     if len(word) > _LONGEST_WORD:
         return ""
     import difflib  # only errors need it

@@ -20,7 +20,6 @@ def fitted_lines(
     still too wide comes in parts, one below the other, or leaves out columns.
 
     Args:
-        table: the table.
         width: in columns of the terminal.
         ruled: whether to put dashes below the header, and only blanks between columns.
         stay: names of columns, in the order in which they stay if not all have room; what is left
@@ -69,7 +68,6 @@ def _width(widths: Sequence[int], places: Sequence[int], between: int) -> int:
 
 
 def _wrapped(cells: Cells, rooms: dict[int, int]) -> Cells:
-    """The cells with texts in several lines, in columns of these widths."""
     made = [list(row) for row in cells]
     for row in made[1:]:
         for place, room in rooms.items():
@@ -111,7 +109,6 @@ def _parts(cells: Cells, places: Sequence[int], width: int, between: int) -> Ite
 
 
 def _blocks(table: Table, places: Sequence[int], width: int) -> Iterator[str]:
-    """Each row as lines of a name and a value, with an empty line between rows."""
     yield from underlined(table.title)
     widest = max(width_of(table.columns[k].name) for k in places)
     for number, row in enumerate(table.rows):

@@ -16,12 +16,10 @@ def is_on(value: str) -> bool:
 
 
 def is_set(_: str) -> bool:
-    """Any value, also an empty one."""
     return True
 
 
 def one_of(*values: str) -> Callable[[str], bool]:
-    """The rule that a value is one of these, in upper or lower case."""
     return lambda value: value.strip().upper() in values
 
 

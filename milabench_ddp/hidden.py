@@ -41,7 +41,6 @@ class Secrets:
         self.forget()
 
     def forget(self) -> None:
-        """Know none."""
         self.more: set[str] = set()  # further names, with `*` and `?`
         self._learns = False
         self._public = set(_WORDS)

@@ -22,7 +22,6 @@ class Literals:
         return text
 
     def numbers_in(self, text: str) -> set[int]:
-        """The numbers of the literals that the text has."""
         matches = self._automaton.find_matches_as_indexes(_raw(text), overlapping=True)
         return {number for number, _, _ in matches}
 

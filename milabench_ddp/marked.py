@@ -64,7 +64,6 @@ def folded(title: str, lines: Sequence[str]) -> Iterator[str]:
 
 
 def table_lines(table: Table) -> Iterator[str]:
-    """A table, with its notes below it."""
     yield _row([column.name for column in table.columns])
     rules = ["--:" if column.stands_right else "---" for column in table.columns]
     yield f"| {' | '.join(rules)} |"

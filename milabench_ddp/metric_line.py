@@ -60,7 +60,6 @@ def objects_in(text: bytes, decoder: msgspec.json.Decoder[T], usual: bytes = b"{
 
     Args:
         text: whole lines.
-        decoder: of one line.
         usual: with what most lines begin.
     """
     # Between a line that ends with `}` and one that begins with `{`, no object goes on: so as many

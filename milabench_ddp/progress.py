@@ -26,7 +26,6 @@ class ProgressObserver:
         """A benchmark begins, or has begun before this observer could be told.
 
         Args:
-            name: the benchmark.
             nodes: the nodes on which it runs; empty if it runs on this host alone.
             limit: the most seconds that each of its repeats may take.
             ago: how many seconds ago it has begun.
@@ -41,7 +40,6 @@ class ProgressObserver:
         """One of several launches of a benchmark has ended.
 
         Args:
-            name: the benchmark.
             count: how many have ended, how many there will be, and how long they take.
             text: how precise its rate is now, and how long the rest will take.
             pauses: whether other benchmarks run before its next launch.

@@ -49,7 +49,6 @@ class Sensor(Struct, frozen=True):
     place: int | None = None  # in a field of several numbers
 
     def value(self, sample: Struct) -> Any:
-        """What a sample says; None where it does not."""
         found = getattr(sample, self.field)
         if found is None:
             return None
@@ -173,7 +172,6 @@ class HostSample(Struct, frozen=True, gc=False):
 
 @cache
 def sensors_of(sample: type[Struct]) -> tuple[Sensor, ...]:
-    """The sensors of a kind of sample, in the order of its fields."""
     found = []
     for field, hint in get_type_hints(sample, include_extras=True).items():
         sensors = [each for each in get_args(hint) if isinstance(each, Sensor)]

@@ -16,7 +16,6 @@ class _Unheard(io.FileIO):
     _patience = PATIENCE
 
     def write(self, data: "io.ReadableBuffer") -> int:  # type: ignore[name-defined]
-        """Write what can be written; the rest is lost."""
         poll = select.poll()
         poll.register(self.fileno(), select.POLLOUT)
         if not poll.poll(self._patience * 1000):

@@ -163,7 +163,6 @@ class Column(Struct, frozen=True):
         return subject
 
     def text(self, value: object) -> str:
-        """A value as the column shows it."""
         if is_unknown(value):
             return self.unknown
         if isinstance(value, Measured):
@@ -191,13 +190,11 @@ def table_from(
     title: str = "",
     notes: Iterable[str] = (),
 ) -> Table:
-    """A row for each of the subjects."""
     rows = [tuple(column.value(subject) for column in columns) for subject in subjects]
     return Table(tuple(columns), tuple(rows), title, tuple(notes))
 
 
 def is_unknown(value: object) -> bool:
-    """Whether a value is None, NaN or an empty text."""
     return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
 
 
@@ -215,7 +212,6 @@ def without_unknown(table: Table, always: int = 1, names: Collection[str] = ()) 
 
 
 def only_columns(table: Table, kept: Sequence[int]) -> Table:
-    """The table with these columns alone, in this order."""
     return replace(
         table,
         columns=tuple(table.columns[index] for index in kept),
@@ -227,7 +223,6 @@ def text_lines(table: Table, separator: str = " | ", *, ruled: bool = False) -> 
     """The table for a person: its title, its header, its rows and its notes.
 
     Args:
-        table: the table.
         separator: the text between two columns.
         ruled: whether to put a line of dashes below the header.
     """
@@ -237,7 +232,6 @@ def text_lines(table: Table, separator: str = " | ", *, ruled: bool = False) -> 
 
 
 def cells_of(table: Table) -> list[list[str]]:
-    """The texts of the header, then those of each row."""
     cells = [[in_line(column.name) for column in table.columns]]
     for row in table.rows:
         cells.append([c.text(value) for c, value in zip(table.columns, row, strict=True)])
@@ -255,7 +249,6 @@ def widths_of(cells: Sequence[Sequence[str]]) -> list[int]:
 def laid_out(
     columns: Sequence[Column], cells: Sequence[Sequence[str]], separator: str, *, ruled: bool
 ) -> Iterator[str]:
-    """The lines of the header and the rows; see ``text_lines``."""
     widths = widths_of(cells)
     for number, texts in enumerate(cells):
         for parts in zip_longest(*(text.split("\n") for text in texts), fillvalue=""):
@@ -272,7 +265,6 @@ def csv_text(table: Table, unknown: str = "") -> str:
     """The table for a spreadsheet, at full precision; no text of it is taken for a formula.
 
     Args:
-        table: the table.
         unknown: the text for None and NaN; an empty text stays empty.
     """
     out = io.StringIO()

@@ -11,7 +11,6 @@ _WORD = re.compile(r"(?:`[^`\n]{1,60}`|\S)+")
 
 
 def width_of(text: str) -> int:
-    """The columns that a text takes."""
     if text.isascii() or max(text) < NARROW:
         return len(text)
     # imported here because few texts need it, and it takes long to import
@@ -42,7 +41,6 @@ def wrapped(
     What cannot be seen is shown by its number.
 
     Args:
-        text: what is wrapped.
         width: in columns.
         first: stands before the first line.
         rest: stands before the others; None: as many blanks as ``first`` is wide.

@@ -16,7 +16,6 @@ SUCCEEDED, SLOWER = 0, 1
 
 
 def main(options: CompareOptions) -> int:
-    """``milabench compare A B``; returns 1 if ``--fail-on slower`` finds a regression."""
     before = Side.read(options.before, pool=options.pool)
     after = Side.read(options.after, pool=options.pool)
     history = Side.read(*options.history, pool=True) if options.history else None

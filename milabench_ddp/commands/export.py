@@ -13,7 +13,6 @@ ONE = "benchmarks"
 
 
 def main(options: ExportOptions) -> int:
-    """``milabench export RUN... --to FORMAT PATH``; returns 0."""
     kind, place = options.to[0], Path(options.to[1])
     if kind not in FILE_KINDS:
         raise SelectionError(f"--to {kind}: unknown; choose from {', '.join(FILE_KINDS)}")

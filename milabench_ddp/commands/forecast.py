@@ -19,8 +19,6 @@ def forecast(plan: RunPlan, benchmarks: Sequence[Benchmark], former: FormerRuns)
     Such as ``5 to 20 launches of each, until ±1%: 12 min to 48 min, by first``.
 
     Args:
-        plan: the plan of the run.
-        benchmarks: those that it still has to run.
         former: the former runs that had them.
     """
     least = plan.repeats if plan.until is None else LEAST
@@ -53,10 +51,7 @@ def outline(
     """What a display needs to know of a run.
 
     Args:
-        run: the run folder.
-        header: of the run.
         plan: of the run; None if it cannot be read.
-        names: the benchmarks that are shown.
         is_watched: whether another command runs it.
     """
     host = header.machine.get("host")

@@ -11,7 +11,6 @@ from .final_report import shown_width
 
 
 def main(options: HistoryOptions) -> int:
-    """``milabench history RUNS...``; 1 if something is slower, with ``--fail-on slower``."""
     history = history_of(run_folders(options.runs), options.select, options.threshold)
     if options.format == "text":
         text = text_of(history_blocks(history), shown_width(sys.stdout))

@@ -18,7 +18,6 @@ _COLUMNS = tuple(map(Column, ("name", "plan", "preset", "tags", "program")))
 
 
 def main(options: ListOptions) -> int:
-    """``milabench list CONFIG``, on this host; without CONFIG the shipped ones."""
     if not options.config:
         rows = tuple(shipped_suites().items())
         for line in text_lines(Table((Column("suite"), Column("what it asks")), rows), "  "):

@@ -54,7 +54,6 @@ def repetition_of(options: LaunchOptions, profile: RunnerProfile | None) -> Repe
 
 
 def _most_until(repeat: int | None) -> int:
-    """The launches that ``--until`` may make of a benchmark."""
     from ..dispatch.repeats import MOST
     from ..report.statistics.stopping import LEAST
 

@@ -33,7 +33,6 @@ FILES: Mapping[str, Callable[..., list[str]]] = {
 
 
 def main(options: ReportOptions) -> int:
-    """``milabench report RUN...``; returns the exit code of the runs."""
     files = {name: path for name in FILES if (path := getattr(options, name)) is not None}
     _check(options, next(iter(files), "open" if options.open else ""))
     runs = run_folders(options.runs)
@@ -63,7 +62,6 @@ def _check(options: ReportOptions, file: str) -> None:
     """Raise SelectionError for options that contradict each other.
 
     Args:
-        options: those of the command line.
         file: the option of the file that is written in place of the report; empty without one.
     """
     has_score = not options.compat and options.table in (None, "scores")

@@ -27,7 +27,6 @@ from . import setup
 
 
 def main(options: ResolveOptions) -> int:
-    """``milabench resolve CONFIG [--explain]``, on this host."""
     return run(*setup.resolve_request(options), options.explain, sys.stdout)
 
 

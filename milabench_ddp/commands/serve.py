@@ -12,7 +12,6 @@ from ..results.find_run import is_run, not_there, run_folders
 
 
 def main(options: ServeOptions) -> int:
-    """Serve the reports of runs until Ctrl-C."""
     folders = run_folders(options.runs)
     for path in folders:
         if not path.is_dir():

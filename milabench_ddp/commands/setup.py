@@ -36,7 +36,6 @@ def base_folder(options: SuiteOptions) -> Path:
 
 
 def request(options: SuiteOptions, system: System) -> SuiteRequest:
-    """The part of the options that the configuration needs."""
     return SuiteRequest(
         config=options.config,
         select=options.select,
@@ -68,7 +67,6 @@ def load_local_suite(options: SuiteOptions) -> Suite:
 
 
 def read_system_of(options: SuiteOptions) -> System:
-    """The system file, if one is given."""
     return read_system(Path(options.system)) if options.system else System()
 
 
@@ -162,7 +160,6 @@ def resolve_cluster(
 
 
 def machine_facts(cluster: Cluster, system: System, base: Path) -> MachineFacts:
-    """The facts about this cluster that a configuration can use."""
     node = cluster.nodes[0]
     if not node.devices:
         raise MachineError(f"node {node.name} has no device")
@@ -181,7 +178,6 @@ def machine_facts(cluster: Cluster, system: System, base: Path) -> MachineFacts:
 
 
 def resolve_request(options: SuiteOptions) -> tuple[SuiteRequest, MachineFacts]:
-    """The request to the configuration, and the facts about the machine that it can use."""
     system = read_system_of(options)
     cluster, _ = resolve_cluster(options, system)
     return request(options, system), machine_facts(cluster, system, base_folder(options))

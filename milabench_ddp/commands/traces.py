@@ -48,7 +48,6 @@ def make_traces(context: RunContext, when: str, *, quiet: bool) -> Iterator[str]
     Args:
         context: the run, which has ended.
         when: ``always`` or ``on-finding``.
-        quiet: whether to show no progress.
     """
     found = chosen(context.run, context.plan.benchmarks, when)
     for benchmark in found:

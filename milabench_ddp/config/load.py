@@ -158,8 +158,6 @@ def load(request: SuiteRequest, facts: MachineFacts, *, without_programs: bool =
     """The benchmarks that would run, and why the rest would not.
 
     Args:
-        request: the configuration, and the changes to it.
-        facts: of the machine.
         without_programs: whether those whose programs do not exist are among those that would run:
             then a warning says so.
 
@@ -194,7 +192,6 @@ def load(request: SuiteRequest, facts: MachineFacts, *, without_programs: bool =
 
 
 def _read(request: SuiteRequest, warn: Warn) -> tuple[Sequence[Override], Entries]:
-    """The overrides, and the entries of the files and ``--nodes``, before matrices are expanded."""
     overrides = [parse_override(text) for text in request.overrides]
     entries = {}
     for name, node in read_suite(find_config(request.config), warn).entries.items():

@@ -262,7 +262,6 @@ def _with_parents(
 
 
 def _shipped_in(parent: str) -> str:
-    """What to include for a template that is shipped; empty for another."""
     for name, path in shipped_files("config").items():
         if f"\n{parent}:" in path.read_text():
             return f": add `include: {name}.yaml`, which has it"

@@ -25,8 +25,6 @@ class MistakeError(ConfigError):
     """A mistake that stands somewhere in a file.
 
     Args:
-        message: says what, where and what to do.
-        origin: where it stands.
         word: the word of that line that is wrong; without one, it is the value.
     """
 

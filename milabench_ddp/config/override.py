@@ -65,8 +65,6 @@ def apply_overrides(overrides: Iterable[Override], entries: Entries, *, early: b
     """The entries with the values of the overrides, which are the newest layer.
 
     Args:
-        overrides: the overrides of the command line.
-        entries: the benchmarks and templates.
         early: True to change only the entries and keys that expansion and inheritance read
             (templates, matrices, parents, presets); False to change only the others.
     """
@@ -87,7 +85,6 @@ def check_overrides(
     """Raise SelectionError for an override that changes nothing.
 
     Args:
-        overrides: the overrides of the command line.
         before: the names before expansion, to which early overrides apply.
         after: the names after expansion, to which the others apply.
     """

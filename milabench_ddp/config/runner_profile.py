@@ -197,5 +197,4 @@ def read_profile(path: Path) -> RunnerProfile:
 
 
 def with_settings(profile: RunnerProfile, settings: Mapping[str, Any]) -> RunnerProfile:
-    """The profile with other values of some settings, which were checked."""
     return replace(profile, **settings)

@@ -110,7 +110,6 @@ class Benchmark(Struct, frozen=True):
         return {**self.env, "PYTHONPATH": path}
 
     def size(self, nodes: int) -> int:
-        """How many nodes it takes in a run on ``nodes`` nodes."""
         return self.num_machines or nodes
 
 

@@ -52,7 +52,6 @@ def find_file(folder: str, kind: str, name: str, option: str = "") -> Path:
     Args:
         folder: the folder of the shipped files: ``config`` or ``runners``.
         kind: the word for them in messages.
-        name: the name as it was given.
         option: begins messages.
 
     Raises ConfigError, with a suggestion, if it is neither.

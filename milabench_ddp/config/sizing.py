@@ -48,7 +48,6 @@ class CpuSizing(Struct, frozen=True, forbid_unknown_fields=True):
     reserved_cores: Natural = 0  # CPUs of a node that benchmarks leave free
 
     def workers(self, facts: MachineFacts) -> int:
-        """The workers of a device: its share of the CPUs, clamped to ``min`` and ``max``."""
         if self.n_workers is not None:
             return self.n_workers
         share = (facts.cpu_count - self.reserved_cores) // max(1, facts.gpu_count)

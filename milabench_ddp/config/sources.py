@@ -84,7 +84,6 @@ class Probe(Struct, frozen=True):
 
 
 def probes_of(voirfile: Path) -> Iterator[Probe]:
-    """The probes of functions of the script that a voirfile states."""
     text = _text(voirfile)
     for found in _PROBE.finditer(text):
         before = text[: found.start(1)]
@@ -93,7 +92,6 @@ def probes_of(voirfile: Path) -> Iterator[Probe]:
 
 
 def functions_of(script: Path) -> frozenset[str]:
-    """The functions and classes that a script defines or imports."""
     return frozenset(name for line in _NAMED.findall(_text(script)) for name in _WORD.findall(line))
 
 

@@ -90,7 +90,6 @@ class MappingNode(Struct, frozen=True):
     replaces: bool = False
 
     def get(self, key: str) -> "TreeNode | None":
-        """The value of a key, None where it is not stated."""
         return self.entries.get(key)
 
     def mapping(self, key: str) -> "MappingNode":
@@ -104,7 +103,6 @@ class MappingNode(Struct, frozen=True):
         return node.items if isinstance(node, ListNode) else ()
 
     def scalar(self, key: str) -> Scalar:
-        """The value of a key if that is a scalar, else None."""
         return value_of(self.entries.get(key))
 
     def text(self, key: str) -> str:
@@ -112,11 +110,9 @@ class MappingNode(Struct, frozen=True):
         return text_of(self.entries.get(key)) or ""
 
     def with_entries(self, changes: Mapping[str, "TreeNode"]) -> "MappingNode":
-        """The same mapping with these entries added or replaced."""
         return replace(self, entries={**self.entries, **changes})
 
     def without(self, *keys: str) -> "MappingNode":
-        """The same mapping without these keys."""
         kept = {key: node for key, node in self.entries.items() if key not in keys}
         return replace(self, entries=kept)
 
@@ -140,12 +136,10 @@ def finalize(node: Tree) -> Tree:
 
 
 def value_of(node: TreeNode | None) -> Scalar:
-    """The value of a scalar, None for another node."""
     return node.value if isinstance(node, ScalarNode) else None
 
 
 def text_of(node: TreeNode | None) -> str | None:
-    """The value if it is a text, else None."""
     value = value_of(node)
     return value if isinstance(value, str) else None
 
@@ -228,7 +222,6 @@ def scalar_text(value: Scalar) -> str:
 
 
 def describe_value(node: TreeNode) -> str:
-    """A value in an error message: ``the text `ten```, ``a list``."""
     match node:
         case ScalarNode(value=str(text)):
             return f"the text `{text}`"

@@ -63,7 +63,6 @@ def checked(kind: object, key: str, node: TreeNode) -> Any:
         kind: a type that msgspec converts to, or a class that takes the plain value, and raises
             ValueError for one that it does not accept.
         key: the key as messages show it.
-        node: the value.
 
     Raises ConfigError for an unknown key or a wrong value, IncompleteError for a missing one.
     """
@@ -118,21 +117,18 @@ def _explained(said: str, kind: object, key: str, node: TreeNode) -> MistakeErro
 
 
 def wrong(key: str, node: TreeNode, expected: str) -> MistakeError:
-    """The error for a value that its key does not accept."""
     where = f"wrong value for `{key}` in {node.origin}"
     got = describe_value(node)
     return MistakeError(f"{where}: expected {expected}, got {got}", node.origin)
 
 
 def unknown(kind: str, name: str, origin: Origin, known: Iterable[str]) -> MistakeError:
-    """The error for a name that is not among the known ones."""
     return MistakeError(
         f"unknown {kind} `{name}` in {origin}{did_you_mean(name, known)}", origin, name
     )
 
 
 def check_keys(known: Iterable[str], mapping: MappingNode) -> None:
-    """Raise ConfigError for a key that is not among the known ones."""
     for key, node in mapping.entries.items():
         if key not in known:
             keep(unknown("key", key, node.origin, known))
@@ -156,7 +152,6 @@ def check_entries(
 
 
 def as_mapping(key: str, node: TreeNode, expected: str = "a mapping") -> MappingNode:
-    """The node itself; raises ConfigError if it is not a mapping."""
     if not isinstance(node, MappingNode):
         raise wrong(key, node, expected)
     return node

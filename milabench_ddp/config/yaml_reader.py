@@ -64,7 +64,6 @@ class SizeBudget(Struct):
             )
 
     def take_all(self, node: TreeNode) -> None:
-        """Count a value, and all that are in it."""
         self.take(sum(1 for _ in islice(walk(node), self.values + 1)), node.origin)
 
 
@@ -74,7 +73,6 @@ def read_yaml(
     """Read one YAML file, whose top must be a mapping; an empty file is an empty mapping.
 
     Args:
-        path: the file.
         warn: gets a sentence for each key that is stated twice, of which the last value counts, as
             in milabench; None: such a key is an error.
         budget: how much it may hold; None for a file that is read alone.
@@ -173,7 +171,6 @@ class _Reader(Struct):
         return Origin(self.source, line + 1, column + 1)
 
     def origin_of(self, node: yaml.Node, value: yaml.Node | None = None) -> Origin:
-        """Where a node begins, or the value of a key."""
         mark = node.start_mark
         if value is not None and value.start_mark.line == mark.line:
             mark = value.start_mark

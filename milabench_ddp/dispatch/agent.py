@@ -48,8 +48,6 @@ class Agent:
     A third thread sends heartbeats, so that neither a slow disk nor a launch delays them.
 
     Args:
-        runner: runs the launches.
-        connection: to the coordinator.
         timeouts: how long the agent waits for the coordinator.
         clock: monotonic seconds.
         grace: seconds between SIGTERM and SIGKILL of a launch's processes.
@@ -85,7 +83,6 @@ class Agent:
     # Called by signal handlers, which must not wait for a lock: another thread sends the message.
 
     def interrupt(self, name: str) -> None:
-        """Ask the agent to end, because of the signal of this name."""
         self._stops += 1
         self.note_signal(name)
         if self._requests is not None:
@@ -94,7 +91,6 @@ class Agent:
             self._orders.put(Finish())
 
     def note_signal(self, name: str) -> None:
-        """Tell the coordinator of a signal, by its name."""
         self._signals.put(name)
 
     # The main thread.

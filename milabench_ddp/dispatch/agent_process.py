@@ -69,7 +69,6 @@ class AgentProcess:
         return None
 
     def why_ended(self) -> str:
-        """Why it ended: its exit status, what it said, and the name of its log."""
         parts = []
         status = self.exit_status(_END)
         if status is not None:
@@ -79,12 +78,10 @@ class AgentProcess:
         return f"{': '.join(parts)} (see {self._log})".lstrip()
 
     def slurm_error(self) -> str:
-        """What Slurm said when it ended the process, for want of memory for example; or nothing."""
         self.exit_status(_END)  # until then, ``srun`` may still say why
         return slurm_error(self.last_lines())
 
     def last_lines(self) -> tuple[str, ...]:
-        """The last lines that it printed on standard error."""
         return last_lines(self._log, self._start)
 
 
@@ -121,7 +118,6 @@ def slurm_error(lines: Sequence[str]) -> str:
 
 
 def is_about_memory(error: str) -> bool:
-    """Whether Slurm says that it ended a process for want of memory."""
     return bool(_MEMORY.search(error))
 
 
@@ -146,11 +142,9 @@ class AgentLog:
         self._lines, self._limit = LineBuffer(), OutputLimit(limit)
 
     def add(self, chunk: bytes) -> None:
-        """Write the lines that these bytes complete."""
         self._keep(self._lines.take(chunk))
 
     def end(self) -> None:
-        """Write the rest, and close the log."""
         self._keep(self._lines.rest())
         self._write(self._limit.rest())
         self._file.close()

@@ -32,10 +32,6 @@ class BenchmarkRun:
     """A benchmark that runs; until it has ended or pauses, no other benchmark uses its nodes.
 
     Args:
-        benchmark: the benchmark.
-        nodes: the nodes that it runs on.
-        run: the run folder.
-        plan: the plan of the run.
         timeouts: how long to wait for the nodes.
         clock: monotonic seconds.
     """
@@ -85,7 +81,6 @@ class BenchmarkRun:
 
     @property
     def next_repeat(self) -> int:
-        """The number of its next launch, from 0."""
         return (self._waiting[0].repeat or 0) if self._waiting else 0
 
     def start(self) -> None:
@@ -173,14 +168,12 @@ class BenchmarkRun:
             node.send(StartLaunch(launch, replace(whole, processes=tuple(mine))))
 
     def ended(self, node: NodeHandle, launch: str, state: LaunchState) -> None:
-        """Take note of how a node's part of a launch ended, or that it cannot begin."""
         if self._launch is not None and launch == self._launch.id:
             self._launch.ended(node.name, state, self._clock())
             if not self._has_started:  # nothing runs on the others
                 self._launch.waits_for.clear()
 
     def lose(self, node: NodeHandle, lost: NodeLost) -> None:
-        """Take note that a node is lost."""
         if self._launch is None:
             return
         # If it is only silent, it ends its part, or does not start it, as soon as this arrives.
@@ -191,7 +184,6 @@ class BenchmarkRun:
             self._launch.waits_for.clear()
 
     def advance(self) -> None:
-        """Go on with what is due, after some time or after an answer of a node."""
         if self._launch is None:
             return
         now = self._clock()
@@ -248,7 +240,6 @@ class BenchmarkRun:
         self.state.status, self.state.reason = Status(verdict.outcome), verdict.reason
 
     def finish(self, verdict: Verdict) -> None:
-        """Write the verdict to disk, and free the nodes."""
         if self.state.interrupted:
             verdict = self.state.verdict
         else:

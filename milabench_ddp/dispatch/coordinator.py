@@ -33,12 +33,7 @@ class Coordinator:
     """Runs benchmarks until all have ended, or until it is asked to stop.
 
     Args:
-        run: where the states of the benchmarks go.
-        plan: the plan of the run.
         benchmarks: those of the plan that this coordinator runs.
-        nodes: the nodes that they run on.
-        requests: where requests to stop arrive.
-        observer: is told what happens.
         timeouts: how long to wait for nodes.
         why_stopped: in a job of a scheduler, gives the reason why the job was asked to stop, as the
             verdict on the benchmarks that it interrupts. The others then stay waiting, since the
@@ -73,7 +68,6 @@ class Coordinator:
         self.stopped_as: Verdict | None = None  # the verdict on interrupted benchmarks
 
     def execute(self, *others: "Coordinator") -> Outcome:
-        """Run all benchmarks, taking turns with other coordinators; returns its own outcome."""
         sides = (self, *others)
         with ExitStack() as stack:
             for number, each in enumerate(sides):
@@ -224,7 +218,6 @@ class Coordinator:
         self._observer.end(benchmark.name, verdict)
 
     def _stop(self) -> None:
-        """Stop the benchmarks that run; those that wait never begin."""
         if self.stopped_as is None:
             if self._why_stopped is not None:
                 self.stopped_as = self._why_stopped()

@@ -30,9 +30,7 @@ class RunFollower:
     """Tells an observer of changes in the files of a run and in its jobs.
 
     Args:
-        run: the run folder.
         header: the header of the run; it keeps the states of the jobs in it up to date.
-        observer: is told of changes.
         scheduler: has the jobs; None if another command runs the benchmarks.
         tells_ended: whether to tell the observer of benchmarks that ended before.
         forget: seconds after which a job that the scheduler does not know has ended.
@@ -97,7 +95,6 @@ class RunFollower:
             self._sleep(LOOK)
 
     def look(self) -> None:
-        """Read the states of the nodes and the benchmarks, and report what has changed."""
         self._teller.tell(read_nodes(self._run, ignore))
         for name in list(self._open):
             state = read_benchmark(self._run, name, ignore)

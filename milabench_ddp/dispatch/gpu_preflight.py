@@ -70,7 +70,6 @@ def check_gpus(
 
 
 def visible_together(node: Node) -> list[Node]:
-    """The node in parts whose devices a process can see together."""
     if any(device.id.startswith("MIG-") for device in node.devices):
         return [replace(node, devices=(device,)) for device in node.devices]
     return [node]

@@ -23,10 +23,7 @@ class JobFollower:
     """Asks a scheduler about the jobs of a run, and tells an observer of changes.
 
     Args:
-        run: the run folder.
         jobs: the jobs, whose states it keeps up to date.
-        scheduler: has the jobs.
-        observer: is told of changes.
         clock: monotonic seconds.
         forget: seconds after which a job that the scheduler does not know has ended.
     """
@@ -49,7 +46,6 @@ class JobFollower:
         self._unknown: dict[str, float] = {}  # by job: since when the scheduler does not know it
 
     def have_ended(self) -> bool:
-        """Ask the scheduler; whether all jobs have ended."""
         going = [job for job in self._jobs if not job.state]
         found = self._scheduler.statuses([job.id for job in going])
         if (found is not None) is not self._answers:
@@ -91,7 +87,6 @@ class JobFollower:
             self._observer.message(f"job {job.id}: asks for {needed} of its {job.nodes} nodes")
 
     def verdict(self, benchmark: str, *, has_begun: bool) -> Verdict:
-        """The verdict on a benchmark whose job ended before the benchmark did."""
         jobs = [job for job in self._jobs if benchmark in job.benchmarks]
         word = jobs[-1].state if jobs else "UNKNOWN"
         if word in _AFTER and (has_begun or _AFTER[word] is CANCELLED):
@@ -106,18 +101,11 @@ class JobFollower:
 
 
 def job_folder(run: RunDir, profile: RunnerProfile) -> Path:
-    """The folder in which submitit keeps the files of a run's jobs."""
     return Path(profile.job_dir) if profile.job_dir else run.path / "submitit"
 
 
 def why_ended(run: RunDir, job: JobState, detail: str) -> str:
-    """What is known of the end of a job, for a sentence about it; empty if nothing is.
-
-    Args:
-        run: the run folder.
-        job: the job.
-        detail: what its scheduler says.
-    """
+    """What is known of the end of a job, for a sentence about it; empty if nothing is."""
     try:
         profile = read_record(run.plan_json, RunPlan).runner
     except RunDirError:

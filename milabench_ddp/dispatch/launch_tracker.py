@@ -20,7 +20,6 @@ class LaunchTracker:
     """Collects how each node's part ended, decides when to stop the others, and gives the verdict.
 
     Args:
-        launch: the whole launch.
         nodes: the names of its nodes, in the order of their ranks.
         now: when the launch starts, in monotonic seconds.
         grace: seconds between SIGTERM and SIGKILL.
@@ -62,7 +61,6 @@ class LaunchTracker:
             self._others_due = now + self._timeouts.others
 
     def lose(self, node: str, lost: NodeLost, now: float) -> None:
-        """Take note that a node is lost."""
         if node not in self.waits_for:
             return
         self.waits_for.discard(node)
@@ -103,7 +101,6 @@ class LaunchTracker:
         return min(failed, default=0.0) >= self.launch.benchmark.max_duration - _SAME_DEADLINE
 
     def overdue(self, now: float) -> set[str]:
-        """The nodes that have not reported the end of their part in time."""
         return set(self.waits_for) if now >= self._overdue else set()
 
     def state(self) -> LaunchState:

@@ -57,9 +57,7 @@ class NodeRecords:
     """Keeps the states of nodes, writes each change to disk, and tells it.
 
     Args:
-        run: the run folder.
         names: the nodes, by the names under which their agents were started.
-        observer: is told what becomes of them.
     """
 
     def __init__(self, run: RunDir, names: list[str], observer: ProgressObserver) -> None:
@@ -77,11 +75,9 @@ class NodeRecords:
     def set(
         self, name: str, status: NodeStatus, reason: str = "", log: tuple[str, ...] = ()
     ) -> None:
-        """Set whether a node takes part, and why it does not."""
         self.change(name, replace(self.states[name], status=status, reason=reason, log=log))
 
     def tell(self) -> None:
-        """Tell what has changed."""
         if self._has_changed:  # comparing 1,000 nodes at every heartbeat takes a core
             self._teller.tell(self.states)
         self._has_changed = False

@@ -34,7 +34,6 @@ class NodeHandle(Struct):
         """A process of this node, with the address at which the ranks of its job meet.
 
         Args:
-            process: one of a launch.
             host: the address of the first node.
             ports: a port for each job.
         """

@@ -19,7 +19,6 @@ class RepeatCounter:
 
     Args:
         run: the run folder, with the files of the launches that have ended.
-        plan: the plan of the run.
     """
 
     def __init__(self, run: RunDir, plan: RunPlan) -> None:
@@ -31,7 +30,6 @@ class RepeatCounter:
         self.is_enough = False  # before ``--repeat`` launches
 
     def add(self, launch: LaunchState) -> None:
-        """Take into account what a launch that has ended measured."""
         if self._until is None:
             return
         if series := launch_series(self._run, [process.tag for process in launch.processes]):
@@ -87,7 +85,6 @@ def told_of_repeats(state: BenchmarkState) -> str:
 
 
 def tell_launches(state: BenchmarkState, observer: ProgressObserver) -> None:
-    """Tell an observer that another launch of a benchmark has ended."""
     done = len(state.launches)
     count = LaunchCount(done, max(done, state.repeats.expected), state.launch_seconds)
     observer.launch_ended(state.name, count, told_of_repeats(state), pauses=state.is_paused)

@@ -90,7 +90,6 @@ class RunContext(Struct):
     lock: ExitStack = field(default_factory=ExitStack)  # held until nothing is written any more
 
     def close(self) -> None:
-        """Release the lock: other commands may resume the run."""
         self.lock.close()
 
     def save(self) -> None:
@@ -144,9 +143,6 @@ def create_run(
     Args:
         base: the folder that has ``runs/``.
         name: the name of the run; None for a generated name.
-        suite: the benchmarks, and those that are skipped.
-        plan: the plan of the run.
-        machine: the provenance of this host.
 
     Raises:
         RunDirError: the folder cannot be made.
@@ -197,7 +193,6 @@ def resume_run(run: RunDir, settings: Mapping[str, str | int]) -> RunContext:
     """Resume a run that was cut off; benchmarks with a final result are not run again.
 
     Args:
-        run: the run folder.
         settings: settings that replace those of the plan's runner profile.
 
     Raises:

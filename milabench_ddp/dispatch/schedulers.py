@@ -44,7 +44,6 @@ class ProcessJobs:
         return {job: _RUNNING if _exists(job) else _GONE for job in ids}
 
     def cancel(self, ids: Sequence[str]) -> bool:
-        """Send SIGTERM to the jobs that have not ended."""
         for job in filter(_exists, ids):
             with suppress(ProcessLookupError):
                 os.kill(int(job), signal.SIGTERM)
@@ -84,7 +83,6 @@ def scheduler_of(run: RunDir) -> Scheduler:
 
 
 def missing_of_job(run: RunDir, plan: RunPlan, job: JobState) -> tuple[Benchmark, ...]:
-    """The benchmarks of a job that have no final result."""
     mine = [benchmark for benchmark in plan.benchmarks if benchmark.name in job.benchmarks]
     return missing_benchmarks(run, mine)
 
@@ -123,12 +121,7 @@ def split_into_jobs(benchmarks: Sequence[Benchmark], nodes: int, allocation: str
 
 
 def start_again(run: RunDir, job: str) -> None:
-    """Let this job start again; after ``RESTARTS`` restarts, cancel it: nodes are not the cause.
-
-    Args:
-        run: the run folder.
-        job: the name of the job in it.
-    """
+    """Let this job start again; after ``RESTARTS`` restarts, cancel it: nodes are not the cause."""
     if not own_id():
         return
     if int(os.environ.get("SLURM_RESTART_COUNT", "0")) < RESTARTS:

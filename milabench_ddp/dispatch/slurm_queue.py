@@ -47,12 +47,10 @@ def output_of(*words: str, cwd: str | None = None, seconds: float = _SECONDS) ->
 
 
 def job_record(job: str) -> str:
-    """The output of ``scontrol show job``; empty if it does not know the job."""
     return output_of("scontrol", "--oneliner", "show", "job", job) or ""
 
 
 def field(record: str, name: str) -> str:
-    """The value of a field of such a record; empty if it is not there."""
     found = re.search(rf"(?:^|\s){name}=(\S*)", record)
     return found[1] if found else ""
 
@@ -96,7 +94,6 @@ def statuses(ids: Sequence[str]) -> dict[str, JobStatus] | None:
 
 
 def _how_failed(job: str, word: str) -> str:
-    """The exit status and the first node of a job that failed; empty if that is not known."""
     if word not in _FAILED:
         return ""
     record = job_record(job)
@@ -118,7 +115,6 @@ def _how_failed(job: str, word: str) -> str:
 
 
 def _last_word(job: str) -> str:
-    """The last state of a job that is not in the queue any more; empty if unknown."""
     rows = output_of("sacct", "-X", "--noheader", "--parsable2", "--format=State", f"--jobs={job}")
     words = [row.split()[0] for row in (rows or "").splitlines() if row.split()]
     if words:
@@ -165,12 +161,10 @@ def cancel(ids: Sequence[str]) -> bool:
 
 
 def requeue(job: str) -> bool:
-    """Let a job start again; returns whether Slurm accepted that."""
     return output_of("scontrol", "requeue", job) is not None
 
 
 def resize(job: str, nodes: int, profile: RunnerProfile) -> bool:
-    """Let a waiting job ask for so many nodes; returns whether Slurm accepted that."""
     if field(job_record(job), "JobState") == "RUNNING":  # it would lose nodes that it uses
         return False
     wanted = [f"NumNodes={nodes}", f"NumTasks={nodes}"]  # a job has a task on each node

@@ -31,10 +31,7 @@ class ThisHost:
     """This host as the only node, without an agent: it works while its coordinator receives.
 
     Args:
-        node: this host.
-        runner: runs the launches.
         requests: where requests to stop arrive, for the coordinator and for the launch alike.
-        emit: is called with each event of the launches.
     """
 
     def __init__(
@@ -63,12 +60,10 @@ class ThisHost:
 
     @property
     def alive(self) -> list[int]:
-        """Rank 0, always."""
         return [0]
 
     @property
     def free(self) -> list[int]:
-        """Rank 0 if nothing runs here."""
         return [0] if self._handle.is_free else []
 
     is_gathering = False
@@ -116,7 +111,6 @@ def own_node(plan: RunPlan, rank: int, parts: int, name: str | None) -> tuple[No
 
     Args:
         plan: the plan of the run, with the devices that it uses.
-        rank: of the node.
         parts: how many nodes share this host; 0 if it is one node.
         name: of the node; None for the name of this host.
 
@@ -139,7 +133,6 @@ def found_ports(launch: str, count: int) -> Ports | LaunchEnded:
 
 
 def free_ports(count: int) -> tuple[int, ...]:
-    """Find ``count`` different TCP ports of this host that are free now."""
     sockets = [socket.socket() for _ in range(count)]
     try:
         for each in sockets:
@@ -162,9 +155,6 @@ def launch_runner(
     """A runner for the launches of this node; its devices are sampled inside the block.
 
     Args:
-        run: where the result files go.
-        plan: the plan of the run.
-        node: this node.
         meta: the provenance at the beginning of each result file.
         environ: the environment, to which each process adds its own variables.
         clock: monotonic seconds, for the time limits of the launches.

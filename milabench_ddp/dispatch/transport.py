@@ -21,10 +21,7 @@ class Connection(Generic[Incoming]):
     """One end of a connection. One thread may call ``receive``, and any thread ``send``.
 
     Args:
-        read: the file descriptor to read from.
-        write: the file descriptor to write to.
         incoming: the union of the types of incoming messages.
-        close: closes both descriptors.
         timeout: seconds after which a peer that reads nothing counts as gone.
         process: the one at the other end, if this one has started it.
     """
@@ -119,7 +116,6 @@ class Connection(Generic[Incoming]):
                 _wait_for(self.fd, select.POLLIN)
 
     def close(self) -> None:
-        """Close the descriptors, once; the peer sees the end of its input."""
         with self._sending:
             if self.is_closed:
                 return

@@ -39,13 +39,7 @@ class StyledLine(NamedTuple):
 
 
 def layout(known: RunProgress, width: int, height: int) -> list[StyledLine]:
-    """The lines that fit a terminal; the cursor has a line of its own below them.
-
-    Args:
-        known: the progress of the run.
-        width: of the terminal, in characters.
-        height: of the terminal, in lines.
-    """
+    """The lines that fit a terminal; the cursor has a line of its own below them."""
     room = max(1, height - 1)
     below: list[StyledLine] = []
     if room >= LOW:
@@ -219,7 +213,6 @@ def _busiest_host(hosts: Mapping[str, HostSample]) -> list[str]:
 
 
 def _listed(label: str, names: Sequence[str], width: int) -> str:
-    """As many names as fit, and how many more there are."""
     for count in range(min(len(names), width), 0, -1):
         more = f", and {len(names) - count} more" if count < len(names) else ""
         text = f"{label}{', '.join(names[:count])}{more}"

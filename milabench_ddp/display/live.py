@@ -23,8 +23,6 @@ class LiveProgress(PlainProgress):
     """Makes the view of what runs, and prints a line above it for each ended benchmark.
 
     Args:
-        console: where it is shown.
-        outline: what is known of the run.
         clock: monotonic seconds.
         put: has a job done that writes to the console, perhaps in another thread, which also draws.
     """
@@ -77,7 +75,6 @@ class LiveProgress(PlainProgress):
             self._console.control(Control(*erase * rows))
 
     def picture(self) -> "Text":
-        """The view, for the terminal as large as it is now; or why there is none."""
         from rich.text import Text
 
         errors: list[Exception] = []

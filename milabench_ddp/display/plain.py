@@ -44,8 +44,6 @@ class PlainProgress(ProgressObserver):
     """Writes a line for each change of a benchmark, with the time of day, flushed.
 
     Args:
-        out: where it is written.
-        outline: what is known of the run.
         clock: monotonic seconds.
         put: has a job done that writes to ``out``, perhaps in another thread.
     """
@@ -107,7 +105,6 @@ class PlainProgress(ProgressObserver):
         self.write(text, "")
 
     def write(self, text: str, style: str) -> None:
-        """Write a line; ``style`` is rich's."""
         del style
         side = self._known.outline.side
         line = time_and_text(f"{side}: {text}" if side else text)

@@ -130,7 +130,6 @@ class RunningBenchmark(Struct):
 
 
 def _last(lines: Sequence[MetricLine], name: str) -> MetricLine:
-    """The last line that has a value of that name; an empty one without any."""
     found = (line for line in reversed(lines) if getattr(line, name) is not UNSET)
     return next(found, MetricLine())
 
@@ -139,7 +138,6 @@ class RunProgress:
     """The benchmarks that run, the outcomes of those that have ended, and what the rest will take.
 
     Args:
-        outline: what is known of the run.
         clock: monotonic seconds.
     """
 
@@ -152,7 +150,6 @@ class RunProgress:
         self._seconds: dict[str, float] = {}  # of a launch, as measured in this run
 
     def begin(self, name: str, nodes: Sequence[str], limit: float, ago: float = 0.0) -> None:
-        """A benchmark starts, starts again, or goes on after a pause."""
         if name in self.paused:
             benchmark = self.running[name] = self.paused.pop(name)
             # the pause began with the end of a launch, and does not count
@@ -186,14 +183,12 @@ class RunProgress:
             self.paused[name] = self.running.pop(name)
 
     def findings_of(self, name: str) -> list[str]:
-        """The warnings and errors that the report finds about a benchmark that has just run."""
         if self.outline.run is None or name not in (*self.running, *self.paused):
             return []
         found = findings_of_benchmark(self.outline.run, name)
         return [f"{each.severity}  {each.sentence}" for each in found]
 
     def end(self, name: str, verdict: Verdict, findings: Sequence[str] = ()) -> list[str]:
-        """A benchmark has ended, with these findings; returns the lines to show."""
         self.outcomes[name] = verdict.outcome
         text = f"{name}: {verdict.outcome}"
         if name in self.paused:

@@ -48,7 +48,6 @@ def _nvidia_gpus(root: Path) -> int:
 
 
 def packages() -> Iterator[Diagnosis]:
-    """Whether all that the package requires is installed."""
     needed: list[str] = []
     with suppress(PackageNotFoundError):  # a checkout on the import path
         needed = [each for each in requires("milabench_ddp") or () if "extra ==" not in each]

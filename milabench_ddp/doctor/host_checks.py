@@ -23,7 +23,6 @@ _FILES = 1024  # that a process opens: pipes of its ranks, tensors of its loader
 
 
 def load(cluster: Cluster) -> Iterator[Diagnosis]:
-    """Whether others compute here."""
     used = BACKENDS[cluster.arch].others(cluster.nodes[0].devices)
     yield from (warning(each, "end it, or hide that GPU: CUDA_VISIBLE_DEVICES") for each in used)
     if busy := _busy():
@@ -51,7 +50,6 @@ def _busy() -> list[str]:
 
 
 def limits(root: Path = Path("/")) -> Iterator[Diagnosis]:
-    """The limits that programs inherit."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     locked, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     is_low = 0 <= files < _FILES  # -1: unlimited
@@ -67,7 +65,6 @@ def limits(root: Path = Path("/")) -> Iterator[Diagnosis]:
 
 
 def py_spy() -> Iterator[Diagnosis]:
-    """Whether the stacks of a program that hangs can be seen."""
     threads, untold = Spy(os.getpid()).told(time.monotonic() + PATIENCE)
     if threads:
         yield ok("it sees the stacks of processes")
@@ -76,7 +73,6 @@ def py_spy() -> Iterator[Diagnosis]:
 
 
 def variables(cluster: Cluster, nodes: int) -> Iterator[Diagnosis]:
-    """The variables of the environment that are known to do harm."""
     found = list(hazards_in(os.environ, on_gpu=cluster.has_gpu, nodes=nodes))
     for setting, effect in found:
         yield warning(f"{setting}: {effect}", f"unset {setting.partition('=')[0]}")

@@ -46,7 +46,6 @@ def folder(base: Path, is_shared: bool) -> Iterator[Diagnosis]:
 
 
 def slurm(is_asked: bool, limit: float) -> Iterator[Diagnosis]:
-    """Whether Slurm answers here, and with which nodes."""
     if not shutil.which("sinfo"):
         yield (error if is_asked else ok)("there is none here (no `sinfo` on the PATH)")
         return

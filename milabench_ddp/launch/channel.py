@@ -71,7 +71,6 @@ class LineBuffer:
             yield text[begin:]
 
     def take(self, chunk: bytes) -> bytes:
-        """The lines that this chunk completes, as one text."""
         end = chunk.rfind(b"\n") + 1
         if not end:
             self._rest += chunk
@@ -81,7 +80,6 @@ class LineBuffer:
         return whole
 
     def rest(self) -> bytes:
-        """The bytes after the last newline."""
         rest = bytes(self._rest)
         self._rest.clear()
         return rest
@@ -147,7 +145,6 @@ class ChannelRanks:
     The kernel may count two openings as one, if they follow each other at once.
 
     Args:
-        path: the named pipe.
         find: returns the pids of the processes that may open it.
     """
 

@@ -33,10 +33,6 @@ class Child:
     """A process of a launch, from its start until it and all its descendants are gone.
 
     Args:
-        kept: the process, as it was started.
-        keeper: of its launch.
-        metrics: its metrics channel.
-        emit: gets each of its events.
         own_rank: the rank that the process is itself; None for a torchrun.
         max_output: MiB of each stream that are kept.
     """
@@ -108,7 +104,6 @@ class Child:
             self._emit(kept)
 
     def begin_look(self) -> Look:
-        """Ask its ranks where they are: they hang, or wait for one that does."""
         now = time.time()
         self._is_hung = self.observed.misses_peer or not self.observed.goes_on(now)
         self._progress = "" if self._is_hung else self.observed.progress(now)

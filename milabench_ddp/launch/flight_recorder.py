@@ -22,8 +22,6 @@ def collectives_begun(prefix: str, rank: int, since: float) -> int | None:
     """The number of collectives of all ranks that a rank began; None if no dump tells it.
 
     Args:
-        prefix: the value of ``DUMPS``.
-        rank: the rank.
         since: when the launch began, in seconds since the epoch; an older dump is another's.
     """
     path = Path(f"{prefix}{rank}")

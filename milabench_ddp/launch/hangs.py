@@ -23,13 +23,11 @@ _STATES = {
 
 
 def is_hang(verdict: Verdict) -> bool:
-    """Whether a launch with this verdict may have a rank that hangs, for which others waited."""
     is_failure = verdict.outcome is Outcome.FAILED and may_follow(verdict.reason)
     return verdict.outcome is Outcome.TIMEOUT or is_failure
 
 
 def calls_of(found: Iterable[Looked]) -> tuple[RankCall, ...]:
-    """Where each rank is."""
     calls = []
     for seen in found:
         if seen.is_rank:
@@ -59,7 +57,6 @@ def who_hangs(calls: Iterable[RankCall], *, timed_out: bool = False) -> str:
     """A sentence that names the ranks that hang, then those that wait; empty if nothing is known.
 
     Args:
-        calls: where each rank of a job was.
         timed_out: whether nothing else is known of why it ended: then also why that is not.
     """
     groups: dict[tuple[str, str], list[int]] = {}
@@ -84,7 +81,6 @@ def who_hangs(calls: Iterable[RankCall], *, timed_out: bool = False) -> str:
 
 
 def with_hang(verdict: Verdict, sentence: str) -> Verdict:
-    """The verdict with the sentence of ``who_hangs``, if there is one."""
     if not sentence or not is_hang(verdict):
         return verdict
     if verdict.outcome is Outcome.TIMEOUT:

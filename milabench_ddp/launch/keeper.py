@@ -63,7 +63,6 @@ class KeptProcess(Struct, frozen=True):
         self._order(TERMINATE)
 
     def kill(self) -> None:
-        """Send SIGKILL to it and all processes that it has started."""
         self._order(KILL)
 
     def family(self) -> set[int]:
@@ -163,7 +162,6 @@ class Keeper:
         return ProcessEnd(None, frozenset(stuck), f"its keeper {how}")
 
     def close(self) -> None:
-        """End the processes that are left, and wait until they are gone."""
         self._fds.close()
         try:
             self._popen.wait(_LEAVE)

@@ -105,9 +105,6 @@ class _ProcessKeeper:
     """Keeps one program, in a process of its own.
 
     Args:
-        control: the socket to the supervisor.
-        stdout: the program's standard output.
-        stderr: the program's standard error.
         release: where the moment of the release is read from.
     """
 

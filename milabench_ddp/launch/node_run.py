@@ -41,7 +41,6 @@ class SampleRouter:
         self._told: set[tuple[str, DeviceProblem]] = set()
 
     def set_target(self, processes: Sequence[Process], emit: Callable[[Event], None]) -> None:
-        """From now on the devices belong to these processes, and ``emit`` gets what is read."""
         with self._lock:
             self._processes, self._emit = processes, emit
             self._told.clear()
@@ -65,7 +64,6 @@ class SampleRouter:
                 self._emit(Data(name, when, hostdata(when, reading.host)))
 
     def read_now(self) -> None:
-        """Read the devices once more, for the processes that have just ended."""
         if self.monitor is not None:
             self.monitor.read_now()
 
@@ -101,9 +99,6 @@ class LaunchRunner:
     """Runs launches on this node, one at a time, each with a writer of its own.
 
     Args:
-        run_dir: the folder for the files.
-        header: the start of each data file.
-        router: the router of the samples of this node's devices.
         environ: the environment to which each process's own is added.
         grace: seconds between SIGTERM and SIGKILL.
         clock: monotonic seconds, for the deadlines.
@@ -125,7 +120,6 @@ class LaunchRunner:
         self._environ, self._grace, self._clock = environ, grace, clock
 
     def beside(self, run: RunDir) -> "LaunchRunner":
-        """A runner of launches of another run, with the same monitor."""
         header = replace(self._header, run_name=run.name)
         return LaunchRunner(run, header, self._router, self._environ, self._grace, self._clock)
 

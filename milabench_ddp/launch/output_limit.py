@@ -30,7 +30,6 @@ class OutputLimit:
         self._lines_out = self._size_out = 0  # what is left out
 
     def keep(self, output: Output) -> Output | None:
-        """What to write of this output now."""
         text = output.text
         if self._is_reached:
             self._remember(text)
@@ -52,14 +51,12 @@ class OutputLimit:
 
     @property
     def left_out(self) -> str:
-        """How much is left out, in words; empty if nothing is."""
         if not self._size_out:
             return ""
         lines = f"{self._lines_out} line{'s' * (self._lines_out != 1)}"
         return f"{lines} ({size_text(self._size_out)}) are left out"
 
     def rest(self) -> str:
-        """At the end of the process: what is left out, and the last part."""
         text = "".join(self._last)
         if _size(text) > self._most_last:
             least = _last_fitting(text, self._most_last)

@@ -49,7 +49,6 @@ class Spy:
 
 
 def _why_untold(error: str) -> str:
-    """The reason, by what py-spy printed."""
     what, _, _ = error.partition("Stack backtrace:")  # which has any word in it
     if not re.search("permi", what, re.IGNORECASE):
         said = re.search("^Error: (.*)$", what, re.MULTILINE)

@@ -69,7 +69,6 @@ def family(root: int, spared: Collection[int] = ()) -> set[int]:
 
 
 def rank(pid: int) -> int | None:
-    """The variable ``RANK`` of a live process; None if it has none."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
             environ = file.read()
@@ -83,7 +82,6 @@ def rank(pid: int) -> int | None:
 
 
 def parent(pid: int) -> int | None:
-    """The parent of a process; None if it is gone."""
     stat = read_stat(pid)
     return stat.parent if stat else None
 
@@ -153,7 +151,6 @@ class _Hunt:
         self._own_group = own.group if own else 0
 
     def signal_all(self, number: int, done: Collection[int] = ()) -> set[int]:
-        """Send a signal to the descendants but those done; returns all descendants."""
         found = family(self._root, self._spared)
         parents, groups = {self._root, *found}, {self._own_group}
         for pid in found.difference(done):

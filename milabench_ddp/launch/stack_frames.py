@@ -38,7 +38,6 @@ class Frame(NamedTuple):
 
     @property
     def source(self) -> str:
-        """The line of its source; empty if it cannot be read."""
         with suppress(OSError, ValueError, IndexError):  # the program may have made up its name
             lines = read_bytes(Path(self.file), _MOST).splitlines()
             return lines[self.line - 1].decode(errors="backslashreplace").strip()

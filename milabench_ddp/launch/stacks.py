@@ -78,7 +78,6 @@ class Look:
         self.ask()
 
     def ask(self) -> None:
-        """Ask those that can answer."""
         # The pids are found anew, now that they are pinned: they cannot have become others.
         for pid in self._find() & self._answers.keys():
             self._answers[pid].ask()
@@ -209,7 +208,6 @@ def status(pid: int | str) -> dict[str, str]:
 
 
 def _cpu_seconds(pid: int) -> float:
-    """The CPU time that a process has used, in all its threads; 0 if it is gone."""
     import psutil  # takes long, and few launches are looked at
 
     with suppress(psutil.Error):

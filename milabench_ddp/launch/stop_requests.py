@@ -39,7 +39,6 @@ class StopRequests:
             os.write(self._writing_end, b".")
 
     def clear(self) -> None:
-        """Make ``fd`` unreadable again, until the next request."""
         with suppress(BlockingIOError):
             os.read(self.fd, 1 << 16)
 

@@ -43,9 +43,7 @@ class Supervisor:
     """Runs one launch, in the main thread.
 
     Args:
-        launch: the processes to run.
         environ: the environment to which each process's own is added.
-        requests: requests to stop.
         emit: gets each event as it happens; an exception that it raises ends the launch and `run`.
         grace: seconds between SIGTERM and SIGKILL.
         clock: monotonic, in seconds; the deadline and the grace are counted by it.
@@ -84,7 +82,6 @@ class Supervisor:
             yield self._posted.get()
 
     def run(self) -> LaunchState:
-        """Start the launch, supervise it, and leave no process of it behind."""
         with ExitStack() as stack:
             self._start(stack)
             self._supervise()
@@ -207,7 +204,6 @@ class Supervisor:
                 self._finish(child)
 
     def _look(self, children: Sequence[Child], settle: float = 0.0) -> None:
-        """Look once where the ranks of these children are, after ``settle`` seconds."""
         new = [child for child in children if not child.looked]
         if new:
             time.sleep(settle)

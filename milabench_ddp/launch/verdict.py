@@ -52,7 +52,6 @@ class Observations(Struct):
         return bool(gaps) and now - self.times[-1] <= LATE * max(gaps)
 
     def progress(self, now: float) -> str:
-        """That it goes on at its deadline, as a sentence."""
         count = self.told.usable
         observations = f"{count:,} observation{'s' * (count != 1)}"
         ago = f"the last data came {now - self.times[-1]:.1f} s before its deadline"

@@ -86,7 +86,6 @@ def synthetic_cluster(arch: str, nodes: int, gpus: int, cpus: int | None = None)
 
 
 def refuse_too_many(gpus: int, nodes: int = 1) -> None:
-    """Raise MachineError for more devices than can be planned."""
     if gpus * nodes > MOST_DEVICES:
         of = f" of each of {nodes:,} nodes" if nodes > 1 else ""
         raise MachineError(
@@ -116,7 +115,6 @@ def _gpu_backends() -> list[Backend]:
 
 
 def _alternatives(environ: Mapping[str, str]) -> list[str]:
-    """The values of `--device` that work on this host."""
     offers = []
     for backend in _gpu_backends():
         try:

@@ -10,7 +10,6 @@ from ..errors import spans
 
 
 def host(root: Path = Path("/")) -> dict[str, object]:
-    """Name, system, CPU and memory of this host, JSON-able."""
     return {
         "name": os.uname().nodename,
         "os": operating_system(),
@@ -27,7 +26,6 @@ def host(root: Path = Path("/")) -> dict[str, object]:
 
 
 def operating_system() -> dict[str, str]:
-    """The operating system, as ``uname`` reports it."""
     uname = os.uname()
     names = ("sysname", "nodename", "release", "version", "machine")
     return dict(zip(names, uname, strict=True))
@@ -177,7 +175,6 @@ def other_process(pid: int, unseen: str = "") -> str:
     """A process in words, such as ``python3 (pid 4711, of alice)``; empty if it is our own.
 
     Args:
-        pid: of the process.
         unseen: what to say of a process that cannot be seen from here.
     """
     import psutil

@@ -69,7 +69,6 @@ def run_check(
 
     Args:
         command: the command of ``benchmarks/common/preflight.py``, which says what it writes.
-        environ: its environment.
         limit: seconds after which it hangs.
 
     Raises:

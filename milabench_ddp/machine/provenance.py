@@ -122,7 +122,6 @@ def meta(provenance: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _known(facts: Mapping[str, object]) -> dict[str, object]:
-    """The facts that are not None, also in nested mappings."""
     known = {}
     for name, value in facts.items():
         if value is not None:
@@ -131,7 +130,6 @@ def _known(facts: Mapping[str, object]) -> dict[str, object]:
 
 
 def of_interest(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables of ``environ`` that can change a measurement, sorted, with secrets hidden."""
     kept = {}
     for name, value in sorted(environ.items()):
         prefix = next(filter(name.startswith, KNOWN), "")
@@ -163,7 +161,6 @@ git status --porcelain --untracked-files=no
 
 
 def versions(path: Sequence[str]) -> dict[str, str]:
-    """The version of each package of interest that is installed on the import path ``path``."""
     found = {}
     for name in PACKAGES:
         version = version_of(name, path)

@@ -54,7 +54,6 @@ class Command:
         self.main = main  # the function below ``commands``; ``main`` of its own module without it
 
     def options(self) -> "type[Any]":
-        """The class of its options."""
         from importlib import import_module
 
         module, name = self.record.split(".")
@@ -114,7 +113,6 @@ COMMANDS = {name: command for group in GROUPS.values() for name, command in grou
 
 
 def help_text() -> str:
-    """What ``milabench --help`` prints."""
     groups = ""
     for title, commands in GROUPS.items():
         lines = [f"  {name:12}{command.help}\n" for name, command in commands.items()]

@@ -55,7 +55,6 @@ def option(
 
 
 def arguments(option: Field[object]) -> Mapping[str, Mapping[str, Any]]:
-    """The keywords of ``ArgumentParser.add_argument``, by the arguments of an option."""
     metadata = option.metadata
     own = {argument_name(option): metadata["argparse"]} if "argparse" in metadata else {}
     return {**own, **metadata["more"]}
@@ -148,7 +147,6 @@ def node_counts(text: str) -> tuple[int, ...]:
 
 
 def names(text: str) -> list[str]:
-    """The names in ``a,b``."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
@@ -175,7 +173,6 @@ def runs_option(help: str, nargs: str = "+") -> tuple[str, ...]:
 
 
 def format_option(help: str, *formats: str, begins: str = "") -> str:
-    """The form of what a command prints."""
     csv = {"dest": "format", "action": "store_const", "const": "csv", "help": "as --format csv"}
     return option(
         "text", help, begins=begins, choices=formats, metavar="FORMAT", more={"--csv": csv}
@@ -183,7 +180,6 @@ def format_option(help: str, *formats: str, begins: str = "") -> str:
 
 
 def fail_on() -> str:
-    """The option of every command that ends with the exit code of a report."""
     return option(
         "error", "exit status 1 if there is a finding so serious",
         choices=("none", "warning", "error"), metavar="LEVEL",
@@ -191,10 +187,8 @@ def fail_on() -> str:
 
 
 def fail_on_slower(what: str) -> str | None:
-    """The option of every command that tells what is slower."""
     return option(None, f"end with exit status 1 if {what}", choices=("slower",))
 
 
 def overwrite() -> bool:
-    """The option of every command that writes files where the user says."""
     return option(False, "also replace files that milabench did not write")

@@ -101,7 +101,6 @@ if [ "${#failed[@]}" -gt 0 ]; then echo "failed: ${failed[*]}" >&2; exit 1; fi
 
 
 def render(launches: Sequence[Launch], python: str, comments: Sequence[str] = ()) -> str:
-    """The script of these launches, one after another; ``comments`` stand at its top."""
     return "".join(parts(launches, python, comments))
 
 

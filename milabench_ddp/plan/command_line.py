@@ -23,7 +23,6 @@ class Site(Struct, frozen=True):
     numa_binding: bool = True  # whether the processes of a GPU are bound to the cores next to it
 
     def interpreter(self, benchmark: Benchmark) -> str:
-        """The interpreter that runs the programs of ``benchmark``."""
         return self.venvs.get(benchmark.install_group, self.python)
 
 

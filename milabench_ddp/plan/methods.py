@@ -44,9 +44,6 @@ class PlanContext(Struct, frozen=True):
 
         Args:
             tag: the last parts of its tag, which differ for each process of the node.
-            argv: its command line.
-            devices: the devices that it may use.
-            job: see ``Process``.
             reports: whether it reports metrics; if not, its tag ends in ``nolog``, as milabench's.
         """
         full_tag = [*self.tag, *tag]
@@ -69,12 +66,10 @@ class PlanContext(Struct, frozen=True):
         return Process(tuple(full_tag), _words(argv), variables, self.rank, indices, job)
 
     def cores(self, device: Device) -> tuple[int, ...]:
-        """The cores that the processes of a device are bound to; empty for none."""
         return device.cpus if self.arch == "cpu" or self.site.numa_binding else ()
 
 
 def device_variables(arch: str, devices: Sequence[Device], threads: int) -> dict[str, str]:
-    """The variables by which a process sees these devices alone, and knows what to measure."""
     backend = BACKENDS[arch]
     return {
         DEVICE: backend.torch_device,
@@ -98,7 +93,6 @@ def _variables(items: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
 
 
 def per_gpu(context: PlanContext) -> Iterator[Process]:
-    """One independent process on each device."""
     for device in context.node.devices:
         argv = taskset(plain(context.benchmark, context.site), context.cores(device))
         yield context.process((f"D{device.index}",), argv, [device])

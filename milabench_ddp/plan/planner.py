@@ -162,7 +162,6 @@ def place(benchmark: str, repeat: int, seed: int, side: int = 0) -> tuple[int, b
     It depends on nothing else, so ``--resume`` and ``--select`` keep the order of what is left.
 
     Args:
-        benchmark: its name.
         repeat: from 0.
         seed: of the order.
         side: 0, or 1 for the second of two runs that take turns.
@@ -174,7 +173,6 @@ def place(benchmark: str, repeat: int, seed: int, side: int = 0) -> tuple[int, b
 
 
 def in_order(launches: Sequence[Launch], seed: int | None) -> list[Launch]:
-    """The launches in the shuffled order; without a seed, as they are listed."""
     if seed is None:
         return list(launches)
     return sorted(launches, key=lambda each: place(each.benchmark.name, each.repeat or 0, seed))

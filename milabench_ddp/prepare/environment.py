@@ -108,11 +108,8 @@ def make_environment(
     """Make the environment of a group, unless it exists; return whether it was made.
 
     Args:
-        group: the install group.
         base: the folder that holds ``venv/``.
-        on_command: called with each command before it runs.
         uv: the path of uv; None to use pip.
-        force: make it even if it exists.
 
     Raises:
         ConfigError: its place holds a file or folder that milabench did not make.

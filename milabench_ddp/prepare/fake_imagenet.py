@@ -82,7 +82,6 @@ def make(folder: Path, wanted: FakeImageNet, advance: Callable[[int], None]) -> 
     """Make the missing images, with one thread for each core of this process.
 
     Args:
-        folder: the folder of the data set.
         wanted: the images that it is to hold.
         advance: called with the number of images that have been added.
 
@@ -104,7 +103,6 @@ def make(folder: Path, wanted: FakeImageNet, advance: Callable[[int], None]) -> 
 
 
 def write_manifest(folder: Path, wanted: FakeImageNet, *, complete: bool) -> None:
-    """Write the manifest of the folder; raises RunDirError if it cannot be written."""
     write_record(folder / "manifest.json", Manifest(_contents(wanted), complete))
 
 
@@ -140,7 +138,6 @@ def _contents(wanted: FakeImageNet) -> Contents:
 
 
 def _images(folder: Path, wanted: FakeImageNet) -> Iterator[tuple[Path, tuple[int, ...]]]:
-    """The file and the seed of each image."""
     sets = {"train": wanted.images, "val": wanted.val_images}
     for number, (part, count) in enumerate(sets.items()):
         for label in range(wanted.classes):

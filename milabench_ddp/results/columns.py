@@ -117,7 +117,6 @@ class NumberColumn:
         return any(place not in self.odd for place in np.isnan(self.values()).nonzero()[0].tolist())
 
     def extend(self, told: Sequence[object]) -> None:
-        """Add what lines told, whatever it is."""
         self.is_whole = self.is_whole and set(map(type, told)) <= {int}
         self.add(doubles(told), not_doubles(told))
 

@@ -141,7 +141,6 @@ class FileWriter:
                     os.close(fd)
 
     def _next(self) -> Mapping[Path, list[bytes]]:
-        """What waits; nothing at the end."""
         with self._changed:
             self._is_busy = False
             self._changed.notify_all()
@@ -152,7 +151,6 @@ class FileWriter:
             return batch
 
     def _write(self, path: Path, data: bytes) -> int:
-        """Append to a file; returns how many bytes."""
         self._now = path
         if path not in self._files:
             self._files[path] = new_file(path)

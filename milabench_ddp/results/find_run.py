@@ -31,7 +31,6 @@ def named_run(name: str | Path, base: Path | None = None) -> Path:
     """The path of the run that a name means; of what it does not find, the reader of runs says so.
 
     Args:
-        name: as the user gave it.
         base: the folder of ``runs/``; by default ``default_base``.
 
     Raises:
@@ -63,7 +62,6 @@ def existing(name: str) -> RunDir:
 
 
 def newest_first(runs: Iterable[Path]) -> list[Path]:
-    """Run folders by when they began, the newest first."""
     return sorted(runs, key=lambda path: (begun(path), path.name), reverse=True)
 
 
@@ -94,7 +92,6 @@ def not_there(path: Path) -> str:
 
 
 def not_a_run(path: Path) -> str:
-    """A sentence: the folder is not that of a run."""
     what = f"{path} is not a run folder: it has neither a run.json nor .data files"
     if runs := _held(path):
         return f"{what}, but it holds runs: name one of {_some(map(str, runs))}"
@@ -142,7 +139,6 @@ def run_folders(words: Iterable[str | Path]) -> list[Path]:
 
 
 def _held(path: Path) -> list[Path]:
-    """The folder itself if it is a run, else the runs in it; empty without any."""
     if is_run(path):
         return [path]
     for folder in (path, path / "runs"):

@@ -29,8 +29,6 @@ def former_runs(run: RunDir, header: RunHeader, *, with_own: bool = False) -> Fo
     """The former runs in the folder of a run that tell how long its benchmarks take.
 
     Args:
-        run: the run folder.
-        header: the header of the run.
         with_own: whether what has ended in the run itself counts, too, and first.
     """
     seconds: dict[str, float] = {}

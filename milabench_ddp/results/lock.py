@@ -91,7 +91,6 @@ def holder(path: Path) -> str:
 
 
 def is_alive(folder: Path) -> bool:
-    """Whether a process holds the lock of a folder, as far as can be known."""
     try:
         fd = os.open(folder / _LOCK, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):

@@ -50,7 +50,6 @@ class NodeState(Struct, frozen=True):
 
     @property
     def problem(self) -> str:
-        """The sentence that says why it cannot be used; empty if it can, or soon will."""
         match self.status:
             case NodeStatus.FAILED:
                 return f"{self.name} did not start: {self.reason}"

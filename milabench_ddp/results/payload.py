@@ -70,7 +70,6 @@ class PayloadReader:
         self._lines = RepeatedLines()
 
     def add(self, payloads: Sequence[Payload], report: Report) -> None:
-        """Add the payloads of lines that were read together."""
         told: dict[str, dict[int, Any]] = defaultdict(dict)  # by name and place
         for place, payload in enumerate(payloads):
             for name, value in payload.items():

@@ -31,7 +31,6 @@ class RateColumns(Struct, frozen=True, eq=False):
         return RateColumns(*(column[chosen] for column in astuple(self)))
 
     def by_rank(self) -> "dict[int, RateColumns]":
-        """The observations of each rank, in the order of their numbers."""
         if not len(self):
             return {}
         if (self.rank == self.rank[0]).all():
@@ -40,7 +39,6 @@ class RateColumns(Struct, frozen=True, eq=False):
 
     @classmethod
     def none(cls) -> "RateColumns":
-        """No observations."""
         return Rates().load()
 
 
@@ -65,7 +63,6 @@ class Rates:
         return self.columns["rate"]
 
     def add(self, columns: Mapping[str, Floats], odd: Mapping[int, object]) -> None:
-        """Add observations, and what was told instead of rates."""
         for name, column in self.columns.items():
             column.add(columns[name], odd if name == "rate" else NOTHING)
 

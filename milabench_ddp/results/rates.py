@@ -85,9 +85,7 @@ class RateCounts(Struct):
         """Count the rates of a payload.
 
         Args:
-            payload: what a metric line holds.
             own_rank: the rank that the process is itself; None for a torchrun.
-            count: the number of such lines.
         """
         rate = training_rate(payload)
         if rate is UNSET and "rate" in payload and "task" in payload:
@@ -135,7 +133,6 @@ class RateCounts(Struct):
 
     @property
     def flaws(self) -> str:
-        """What is wrong with those that cannot be used; empty if none is wrong."""
         said = []
         if self.unusable:
             first = self.first_unusable
@@ -158,7 +155,6 @@ def why_nothing_measured(processes: Iterable[RateCounts]) -> str:
 
 
 def _why_none_usable(told: RateCounts) -> str:
-    """Why none of the rates can be used; empty if there is none."""
     said = [told.flaws] if told.flaws else []
     if told.other_task:
         said.append(f"{told.other_task} of other tasks than `train`")

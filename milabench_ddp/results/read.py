@@ -100,7 +100,6 @@ class _EventReader:
         self.defects[kind, detail] = replace(known, count=known.count + count)
 
     def read_block(self, block: bytes) -> None:
-        """Take the events of whole lines, or note their defects."""
         first = self._lines + 1
         lines = objects_in(block, _DECODER, USUAL)
         if lines:
@@ -215,7 +214,6 @@ class _EventReader:
                 self.defect(DefectKind.UNKNOWN_EVENT, number, event)
 
     def check_whole(self) -> None:
-        """After the last line: note the defects of the file as a whole."""
         config = self.record.config
         if not self._lines:
             self.defect(DefectKind.EMPTY, None)

@@ -34,7 +34,6 @@ def refuse(path: Path, error: OSError | ValueError) -> None:
 
 
 def refuse_newer(path: Path, schema: object, known: int) -> None:
-    """Raise RunDirError for a file of a schema that this version does not know."""
     if isinstance(schema, int) and schema > known:
         raise RunDirError(
             f"{path} was written by a newer milabench: its schema is {schema}, and this version "
@@ -166,7 +165,6 @@ def _settle(run: RunDir, header: RunHeader, benchmarks: Mapping[str, BenchmarkSt
 
 
 def _read_object(path: Path, on_defect: OnDefect) -> dict[str, object] | None:
-    """The JSON object in a file; None if the file is missing or damaged."""
     try:
         found = loads(read_bytes(path))
         return convert(found, dict[str, Any])

@@ -31,7 +31,6 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def mapping_or_empty(value: object) -> Payload:
-    """The value if it is a mapping, else an empty mapping."""
     return value if isinstance(value, Mapping) else {}
 
 
@@ -106,7 +105,6 @@ class Record(Struct):
         return mapping_or_empty(self.meta.get("accelerators"))
 
     def gpu(self, index: object) -> Payload:
-        """What its node recorded of the GPU with this index."""
         return mapping_or_empty(mapping_or_empty(self.accelerators.get("gpus")).get(str(index)))
 
     @property
@@ -144,7 +142,6 @@ class Record(Struct):
         return "nolog" not in self.words
 
     def reported(self, group: str) -> Payload:
-        """The facts that the program reported under a key of ``FACTS``; empty if there are none."""
         return self.facts.get(group, {})
 
     @property
@@ -173,7 +170,6 @@ class Record(Struct):
 
 
 def unit_of(records: Iterable[Record]) -> str:
-    """The unit of a benchmark's rates; empty if no file says it."""
     for record in records:
         if record.units:
             return shortened(record.units, 60)
@@ -222,7 +218,6 @@ class Run(Struct, frozen=True, dict=True):
         return missing
 
     def in_status(self, status: Status) -> tuple[str, ...]:
-        """The names of the benchmarks that are in a status."""
         benchmarks = self.state.benchmarks.items() if self.state else ()
         return tuple(name for name, benchmark in benchmarks if benchmark.status is status)
 

@@ -40,7 +40,6 @@ class RunDir(Struct, frozen=True):
 
     @property
     def plan_json(self) -> Path:
-        """The plan of the run, for the agents of its nodes and for ``--resume``."""
         return self.path / "plan.json"
 
     def benchmark(self, name: str) -> Path:
@@ -70,7 +69,6 @@ class RunDir(Struct, frozen=True):
         return self.path / "traces"
 
     def traces_of(self, benchmark: str) -> list[Path]:
-        """The traces that the programs of a benchmark wrote, one for each rank."""
         return sorted(self.benchmark(benchmark).glob("*.trace.json"))
 
     def node_log(self, node: str) -> Path:
@@ -87,7 +85,6 @@ class RunDir(Struct, frozen=True):
         return self.path / f"{tag}.{stream}"
 
     def script(self, benchmark: str) -> Path:
-        """The bash script that repeats a benchmark."""
         return self.benchmark(benchmark) / "command.sh"
 
 
@@ -107,7 +104,6 @@ def create(base: Path, name: str | None) -> RunDir:
 
 
 def names_a_file(name: str) -> bool:
-    """Whether a file or a folder may have this name."""
     if name in ("", ".", "..") or "/" in name or not name.isprintable():
         return False
     return len(name.encode()) <= _LONGEST_NAME
@@ -236,8 +232,6 @@ def archive_attempt(run: RunDir, benchmark: str, kept: Collection[str] = ()) -> 
     """Move the result files of a benchmark to ``<benchmark>/attempts/<number>/``.
 
     Args:
-        run: the run folder.
-        benchmark: the name of the benchmark.
         kept: the tags of processes whose files stay.
 
     Raises:

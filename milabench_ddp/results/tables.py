@@ -52,7 +52,6 @@ class TableSchema(Struct, frozen=True):
         return pl.DataFrame(data, schema, strict=False).fill_nan(None)
 
     def frame_of_lines(self, lines: Iterable[Mapping[str, object]]) -> Frame:
-        """A frame of a few lines, each by the names of its columns."""
         found = list(lines)
         return self.frame({name: [line.get(name) for line in found] for name in self.names})
 
@@ -69,7 +68,6 @@ def _as_utf8(values: object) -> object:
 
 
 def sensor_columns(sample: type[Struct]) -> tuple[TableColumn, ...]:
-    """A column for each sensor of a kind of sample that is exported."""
     sensors = (sensor for sensor in sensors_of(sample) if sensor.is_exported)
     return tuple(TableColumn(each.name, each.kind, each.meaning, each.unit) for each in sensors)
 

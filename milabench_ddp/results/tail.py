@@ -15,18 +15,13 @@ MOST = 128  # files of a benchmark: enough for 16 nodes of 8 GPUs
 
 
 class Tail:
-    """Reads what has been added to the result files of a run since it was last asked.
-
-    Args:
-        run: the run folder.
-    """
+    """Reads what has been added to the result files of a run since it was last asked."""
 
     def __init__(self, run: RunDir) -> None:
         self._run = run
         self._read: dict[Path, int] = {}  # bytes
 
     def events(self, benchmark: str) -> Iterator[Event]:
-        """The latest events of a benchmark's processes, file by file."""
         paths = sorted(self._run.path.glob(f"{escape(benchmark)}.*.data"))
         for path in paths[:MOST]:
             for line in self._new_lines(path):

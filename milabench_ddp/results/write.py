@@ -41,14 +41,7 @@ class DataHeader(Struct, frozen=True):
 
 
 class LaunchWriter:
-    """The result files of one launch.
-
-    Args:
-        run_dir: the run folder.
-        launch: the launch.
-        header: the start of each data file.
-        files: writes them.
-    """
+    """The result files of one launch."""
 
     def __init__(
         self, run_dir: RunDir, launch: Launch, header: DataHeader, files: FileWriter

@@ -54,7 +54,6 @@ def agent_script(
     """A shell script that prepares a node, and then becomes its agent, with the plan's secrets.
 
     Args:
-        options: of the agent.
         setup: shell commands to run before; one that fails ends the script, and is named.
         environment: the variables to export to the agent.
     """

@@ -35,14 +35,6 @@ def this_host(
 ) -> Iterator[Nodes]:
     """This host as the only node, in this process.
 
-    Args:
-        run: the run folder.
-        plan: the plan of the run.
-        machine: the provenance of this host.
-        requests: where requests to stop arrive.
-        observer: is told what happens.
-        warnings: of the preflight of this host.
-
     Raises:
         MachineError: this host does not have the devices.
     """

@@ -70,7 +70,6 @@ class Runner(ABC):
         return with_settings(profile, {"gpus_per_node": len(cluster.nodes[0].devices)})
 
     def script(self, request: ScriptRequest) -> str:
-        """A bash script that starts the same launches."""
         return render(request.launches, request.python, request.comments)
 
     def preflight(

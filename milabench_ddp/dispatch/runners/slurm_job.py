@@ -145,7 +145,6 @@ def _end_waiting(run: RunDir, benchmarks: Iterable[Benchmark], stopped: Verdict)
 
 
 def _is_on_record(run: RunDir, job: str) -> bool:
-    """Whether the run knows this job; the command that submits it notes it right after."""
     for _ in range(_PATIENCE):
         if not job or job in [known.id for known in read_header(run).jobs]:
             return True

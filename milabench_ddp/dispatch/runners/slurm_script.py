@@ -27,7 +27,6 @@ _TRAP = "trap : TERM USR2"
 
 
 def render_jobs(request: ScriptRequest) -> str:
-    """A bash script that submits the jobs of these launches."""
     profile = request.profile
     assert profile is not None
     benchmarks: dict[str, Benchmark] = {}
@@ -74,7 +73,6 @@ def flags(profile: RunnerProfile, job: JobState) -> list[str]:
 
 
 def parameters(profile: RunnerProfile, nodes: int) -> dict[str, object]:
-    """The parameters of submitit's ``AutoExecutor`` for the jobs on this many nodes."""
     profile = _requesting(profile, nodes)
     found: dict[str, object] = {
         "nodes": nodes,

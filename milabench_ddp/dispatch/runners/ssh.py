@@ -70,7 +70,6 @@ def ssh_commands(
 
 
 def shell_on(host: SystemNode, key: Path | None) -> tuple[str, ...]:
-    """The command that runs its next word as a script on a host."""
     if _is_this_host(host):
         return ("sh", "-c")
     # No password prompt, since it would be invisible; keep-alives notice a host that is lost.

@@ -59,7 +59,6 @@ class Backend(ABC):
         """The devices that the caller's environment leaves visible.
 
         Args:
-            environ: the caller's environment.
             count: the number of devices that the user asked for. It is the number of CPU slots; GPU
                 back-ends ignore it and find all devices.
 
@@ -103,7 +102,6 @@ class Backend(ABC):
         return ()
 
     def caller_filters(self, environ: Mapping[str, str]) -> list[tuple[str, str]]:
-        """The visibility variables that the caller has set, as (name, value), in their order."""
         filters = []
         for names in self.caller_variables:
             name = next((name for name in names if name in environ), None)

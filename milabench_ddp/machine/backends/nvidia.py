@@ -154,8 +154,6 @@ def bound(found: DiscoveryResult, usable: Sequence[int], *, has_taskset: bool) -
 
 
 def _describe(nvml: ModuleType, handle: object, gpu: dict[str, object]) -> None:
-    """Add what the driver tells of a GPU."""
-
     def of(call: Callable[..., T], *args: object) -> T | None:
         return ask(nvml, call, handle, *args)
 

@@ -81,7 +81,6 @@ def ask(nvml: ModuleType, call: Callable[..., T], *args: object) -> T | None:
 
 
 def open_device(nvml: ModuleType, id: str) -> object:
-    """The handle of a device by its index or its UUID."""
     if id.isdigit():
         return nvml.nvmlDeviceGetHandleByIndex(int(id))
     return nvml.nvmlDeviceGetHandleByUUID(id)
@@ -151,7 +150,6 @@ def _why_not(nvml: ModuleType, error: Any) -> str:
 
 
 def why_lost(nvml: ModuleType, error: Any) -> str:
-    """Why one GPU does not answer, and what to do."""
     reasons = {
         nvml.NVML_ERROR_GPU_IS_LOST: "it has fallen off the bus; restart the machine",
         nvml.NVML_ERROR_NO_PERMISSION: "it is not open to this process (a cgroup or permissions)",

@@ -186,7 +186,6 @@ class DeviceReader:
         return self._others.named(process.pid for process in found) or None
 
     def _why_missing(self, name: str, error: Any) -> str:
-        """Why the device lacks this sensor; empty if it has it."""
         nvml = self._nvml
         if name in self._answered:
             return ""
@@ -206,7 +205,6 @@ class DeviceReader:
 
     @property
     def problems(self) -> Iterator[DeviceProblem]:
-        """What is wrong with the device since the last reading, and the sensors that it lacks."""
         if self._silent:
             yield self.problem(f"does not answer: {self._silent}", is_lost=True)
         for reason, names in self._missing.items():

@@ -174,7 +174,6 @@ def _read_once(name: str) -> Entries:
 
 
 def sample(entry: Entry) -> "DeviceSample":
-    """The sample that a device's entry holds."""
     from ...samples import DeviceSample
 
     memory = entry["memory"]

@@ -53,11 +53,6 @@ def _lines(found: Sequence[Diagnosis], width: int) -> Iterator[str]:
 
 
 def diagnoses(options: LaunchOptions) -> list[Diagnosis]:
-    """What all checks find.
-
-    Raises:
-        ConfigError: the runner profile or the system file is wrong.
-    """
     deadline = time.monotonic() + LIMIT
     system, base = setup.read_system_of(options), setup.base_folder(options)
     runner = setup.resolve_runner(options, system)

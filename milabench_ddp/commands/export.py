@@ -27,12 +27,7 @@ def main(options: ExportOptions) -> int:
 
 
 def files_of(place: Path, kind: str, tables: Sequence[str]) -> dict[str, Path]:
-    """The file of each table: in a folder, which is made if it is missing, or one file.
-
-    Raises:
-        RunDirError: the folder cannot be made.
-        SelectionError: a single file cannot hold several tables, or has another kind's name.
-    """
+    """The file of each table: in a folder, which is made if it is missing, or one file."""
     if place.suffix[1:] not in FILE_KINDS:
         try:
             place.mkdir(parents=True, exist_ok=True)

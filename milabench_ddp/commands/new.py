@@ -20,12 +20,6 @@ _FILES = {
 
 
 def main(options: NewOptions) -> int:
-    """``milabench new NAME``: write its files into the current folder, and say what to type next.
-
-    Raises:
-        ConfigError: a benchmark cannot have the name, or a file of it is there already.
-        SelectionError: several kinds are asked for.
-    """
     asked = [kind for kind in _FILES if getattr(options, kind)]
     if len(asked) > 1:
         flags = ", ".join(f"--{kind.replace('_', '-')}" for kind in asked)

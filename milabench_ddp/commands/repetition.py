@@ -33,11 +33,6 @@ class Repetition(Struct, frozen=True):
 
 
 def repetition_of(options: LaunchOptions, profile: RunnerProfile | None) -> Repetition:
-    """``--repeat``, ``--until``, ``--shuffle`` and ``--seed``.
-
-    Raises:
-        SelectionError: they contradict each other, or the runner.
-    """
     if options.seed is not None and not options.shuffle:
         raise SelectionError("--seed is of a random order: add --shuffle")
     is_separate = profile is not None and profile.allocation == "separate"

@@ -95,12 +95,7 @@ def listed(path: Path) -> ListedRun:
 
 
 def _remove(runs: Sequence[ListedRun], options: RunsOptions) -> None:
-    """Remove runs, or say what would be removed.
-
-    Raises:
-        RunDirError: one of them goes on by now.
-        SelectionError: nobody can be asked, and ``--yes`` is not given.
-    """
+    """Remove runs, or say what would be removed."""
     what = f"{len(runs)} run{'s' * (len(runs) != 1)}, {size_text(sum(run.size for run in runs))}"
     if not options.remove or not runs:
         print(f"\n--remove would remove {what}" if runs else "\nnothing to remove")

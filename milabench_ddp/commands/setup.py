@@ -71,12 +71,7 @@ def read_system_of(options: SuiteOptions) -> System:
 
 
 def resolve_runner(options: LaunchOptions, system: System) -> RunnerProfile | None:
-    """The runner profile, with the settings of the command line; None for this host alone.
-
-    Raises:
-        ConfigError: there is no such profile, or it is wrong.
-        SelectionError: a setting was given that only a scheduler has.
-    """
+    """The runner profile, with the settings of the command line; None for this host alone."""
     if options.runner is not None:
         profile = read_profile(find_profile(options.runner))
     elif node_count(options, system) > 1:
@@ -136,10 +131,6 @@ def resolve_cluster(
 
     With a runner they are its nodes. Without one the node is this host, if it has the requested
     devices and one node is enough; else the nodes are synthetic and stand for other machines.
-
-    Raises:
-        MachineError: this host is needed, and lacks the devices.
-        DispatchError: there are fewer hosts than requested.
     """
     request = node_request(options, system, profile)
     if profile is not None:

@@ -59,11 +59,7 @@ def cancel(options: RunFolderOptions) -> int:
 
 
 def _cancel(run: RunDir, before: Sequence[str]) -> list[str]:
-    """Cancel the jobs that go on, except those already cancelled; returns their ids.
-
-    Raises:
-        DispatchError: the scheduler does not do it.
-    """
+    """Cancel the jobs that go on, except those already cancelled; returns their ids."""
     ids = [job.id for job in read_header(run).jobs if job.id not in before]
     if not ids:
         return []

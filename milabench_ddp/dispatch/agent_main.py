@@ -103,11 +103,7 @@ def _serve(options: AgentOptions, connection: CoordinatorConnection) -> None:
 
 @contextmanager
 def _alone(run: RunDir, node: str, options: AgentOptions, grace: float) -> Iterator[None]:
-    """Wait until the agent of an earlier coordinator has ended: it may still use the devices.
-
-    Raises:
-        DispatchError: it does not end in the time in which an agent without a coordinator does.
-    """
+    """Wait until the agent of an earlier coordinator has ended: it may still use the devices."""
     lock = run.node_lock(node, options.job)
     timeouts = options.timeouts
     with held(lock, timeouts.silence + timeouts.reconnect + grace + timeouts.report) as is_mine:

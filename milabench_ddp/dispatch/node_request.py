@@ -31,11 +31,7 @@ class NodeRequest(Struct, frozen=True):
 
 
 def synthetic_nodes(request: NodeRequest) -> Cluster:
-    """A synthetic cluster of the requested nodes; they have the devices of this host by default.
-
-    Raises:
-        MachineError: the devices of this host are used, and it does not have them.
-    """
+    """A synthetic cluster of the requested nodes; they have the devices of this host by default."""
     if request.devices is None:
         host = request.detect()
         return synthetic_cluster(

@@ -56,9 +56,6 @@ def read_plan(run: RunDir) -> RunPlan:
     """The plan of a run, with the secrets that its file hides.
 
     They are those of this process or, where they were left out, of its environment.
-
-    Raises:
-        RunDirError: it cannot be read, or a secret is missing.
     """
     plan = read_record(run.plan_json, RunPlan, SECRETS.reveal)
     for benchmark in plan.benchmarks:
@@ -67,11 +64,7 @@ def read_plan(run: RunDir) -> RunPlan:
 
 
 def write_plan(run: RunDir, plan: RunPlan) -> None:
-    """Write the plan of a run, and note which secrets its readers need.
-
-    Raises:
-        RunDirError: it cannot be written.
-    """
+    """Write the plan of a run, and note which secrets its readers need."""
     hidden = SECRETS.learn(plain(plan))
     SECRETS.take_plan(encode(hidden).decode())
     write_record(run.plan_json, hidden)
@@ -93,11 +86,6 @@ class RunContext(Struct):
         self.lock.close()
 
     def save(self) -> None:
-        """Write the header.
-
-        Raises:
-            RunDirError: it cannot be written.
-        """
         save_state(self.run, self.run.run_json, self.header)
 
     def reset(self) -> list[BenchmarkState]:
@@ -143,9 +131,6 @@ def create_run(
     Args:
         base: the folder that has ``runs/``.
         name: the name of the run; None for a generated name.
-
-    Raises:
-        RunDirError: the folder cannot be made.
     """
     run = create(base, name)
     header = RunHeader(
@@ -174,11 +159,7 @@ def _begun(run: RunDir, header: RunHeader, plan: RunPlan) -> RunContext:
 
 
 def begin_traces(context: RunContext, benchmarks: tuple[Benchmark, ...]) -> RunContext:
-    """A run of these benchmarks in ``<run>/traces``, as ``context`` was run; once each.
-
-    Raises:
-        RunDirError: the folder cannot be made.
-    """
+    """A run of these benchmarks in ``<run>/traces``, as ``context`` was run; once each."""
     run = create_folder(context.run.traces)
     records = {benchmark.name: benchmark.record for benchmark in benchmarks}
     header = replace(
@@ -194,9 +175,6 @@ def resume_run(run: RunDir, settings: Mapping[str, str | int]) -> RunContext:
 
     Args:
         settings: settings that replace those of the plan's runner profile.
-
-    Raises:
-        RunDirError: the run does not exist, or it has not ended.
     """
     if not run.path.is_dir():
         raise RunDirError(f"--resume: no run folder {run.path}")

@@ -70,12 +70,6 @@ SCHEDULERS: Mapping[str, Scheduler] = {
 
 
 def scheduler_of(run: RunDir) -> Scheduler:
-    """The scheduler that has the jobs of a run.
-
-    Raises:
-        RunDirError: its plan cannot be read.
-        DispatchError: it has no scheduler.
-    """
     profile = read_record(run.plan_json, RunPlan).runner
     if profile is None:
         raise DispatchError(f"{run.path} has no jobs of a scheduler")

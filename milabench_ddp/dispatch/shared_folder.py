@@ -14,11 +14,6 @@ _ADVICE = "all nodes must see the run folder; choose such a place with --base"
 
 
 def leave_witness(run: RunDir) -> str:
-    """Leave a witness in the run folder; returns its name.
-
-    Raises:
-        RunDirError: there is no such folder on this node, or it cannot be written.
-    """
     if not run.plan_json.exists():
         raise RunDirError(f"{run.plan_json} is not there: {_ADVICE}")
     make_folder(run.nodes)

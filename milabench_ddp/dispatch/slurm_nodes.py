@@ -54,9 +54,6 @@ def keep_nodes(count: int) -> list[str]:
     """Give back all nodes of this job but the first ones; returns the nodes that it still has.
 
     A job that Slurm itself starts again gets as many nodes as before, even if it needs fewer now.
-
-    Raises:
-        DispatchError: Slurm does not name them.
     """
     names = host_names()
     if len(names) > count:
@@ -66,11 +63,7 @@ def keep_nodes(count: int) -> list[str]:
 
 
 def host_names() -> list[str]:
-    """The nodes of this job, in Slurm's order, as Slurm names them.
-
-    Raises:
-        DispatchError: Slurm does not name them.
-    """
+    """The nodes of this job, in Slurm's order, as Slurm names them."""
     names = expanded(os.environ.get("SLURM_JOB_NODELIST", ""))
     if not names:
         raise DispatchError("`scontrol show hostnames` does not name the nodes of this job")

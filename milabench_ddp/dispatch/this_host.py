@@ -113,9 +113,6 @@ def own_node(plan: RunPlan, rank: int, parts: int, name: str | None) -> tuple[No
         plan: the plan of the run, with the devices that it uses.
         parts: how many nodes share this host; 0 if it is one node.
         name: of the node; None for the name of this host.
-
-    Raises:
-        MachineError: the host does not have the devices.
     """
     if parts:
         return partition(plan.arch, plan.gpus or 1, rank, parts, os.environ), 0

@@ -59,9 +59,6 @@ def partition(device: str, gpus: int, rank: int, nodes: int, environ: Mapping[st
     """Node ``rank`` where this host stands in for ``nodes`` nodes.
 
     Each has ``gpus`` devices of its own, and its part of the CPUs.
-
-    Raises:
-        MachineError: there are too few devices.
     """
     refuse_too_many(gpus, nodes)
     host = detect(device, gpus * nodes, environ).nodes[0]
@@ -75,9 +72,6 @@ def synthetic_cluster(arch: str, nodes: int, gpus: int, cpus: int | None = None)
     It has ``nodes`` nodes (``node0``, ``node1``, ...) with ``gpus`` devices and ``cpus`` CPUs each,
     or 8 CPUs for each device. CPU slots are not bound to cores: those of an unknown machine cannot
     be named, and a script that binds to missing cores does not run.
-
-    Raises:
-        MachineError: there are more devices than can be planned.
     """
     refuse_too_many(gpus, nodes)
     devices = tuple(Device(index, str(index)) for index in range(gpus))

@@ -16,12 +16,6 @@ ALL = "all"
 
 
 def parse_options(verb: str, words: Sequence[str]) -> object:
-    """The options of a command.
-
-    Raises:
-        ConfigError: a setting of the runner has a wrong value.
-        SystemExit: for ``--help``, and for wrong usage.
-    """
     if not {"-h", "--help", f"--help={ALL}"}.isdisjoint(words):
         _parser(verb, with_rare=words[-1].removeprefix("--help=") == ALL).print_help()
         raise SystemExit(0)

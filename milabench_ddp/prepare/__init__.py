@@ -11,11 +11,7 @@ from ..results.lock import held, holder
 
 @contextmanager
 def making(target: Path, lock: Path, what_is_left: str = "") -> Iterator[None]:
-    """Make a target while no other process does; ``lock`` is a file in a folder that is made.
-
-    Raises:
-        PrepareError: another process is making it, or it cannot be written.
-    """
+    """Make a target while no other process does; ``lock`` is a file in a folder that is made."""
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
         with held(lock) as is_mine:

@@ -110,10 +110,6 @@ def make_environment(
     Args:
         base: the folder that holds ``venv/``.
         uv: the path of uv; None to use pip.
-
-    Raises:
-        ConfigError: its place holds a file or folder that milabench did not make.
-        PrepareError: a command failed; the message has its last lines.
     """
     link = base / "venv" / group.name
     folder = link.with_name(f".{group.name}-{group.digest()}")

@@ -84,10 +84,6 @@ def make(folder: Path, wanted: FakeImageNet, advance: Callable[[int], None]) -> 
     Args:
         wanted: the images that it is to hold.
         advance: called with the number of images that have been added.
-
-    Raises:
-        ConfigError: the folder holds other files.
-        PrepareError: it cannot be written, or another process is writing it.
     """
     if is_complete(folder, wanted):
         return

@@ -32,9 +32,6 @@ def named_run(name: str | Path, base: Path | None = None) -> Path:
 
     Args:
         base: the folder of ``runs/``; by default ``default_base``.
-
-    Raises:
-        RunDirError: there are not so many runs that ``latest~N`` is one of them.
     """
     path, words = Path(name), str(name)
     if path.exists() or "/" in words:
@@ -50,11 +47,6 @@ def named_run(name: str | Path, base: Path | None = None) -> Path:
 
 
 def existing(name: str) -> RunDir:
-    """The folder of a run, by the name that a user gave.
-
-    Raises:
-        RunDirError: there is no such folder.
-    """
     path = named_run(name)
     if not path.exists():
         raise RunDirError(not_there(path))
@@ -119,9 +111,6 @@ def run_folders(words: Iterable[str | Path]) -> list[Path]:
 
     A folder that is no run itself stands for the runs in it, or in its ``runs/``. What does not
     exist, or holds no run, is left to the reader of runs, which says so.
-
-    Raises:
-        RunDirError: no run folder matches a glob, or there are fewer than ``latest~N`` asks for.
     """
     found: list[Path] = []
     for word in words:

@@ -37,9 +37,6 @@ def held(path: Path, patience: float = _READERS) -> Iterator[bool]:
     Args:
         path: of the file, in a folder that is there.
         patience: seconds to wait for its holder.
-
-    Raises:
-        RunDirError: the file cannot be written.
     """
     try:
         fd = _take(path, patience)
@@ -62,11 +59,7 @@ def alive(folder: Path) -> AbstractContextManager[bool]:
 
 @contextmanager
 def claimed(folder: Path) -> Iterator[None]:
-    """Hold the lock of a run, or of a benchmark, from the first read to the last write.
-
-    Raises:
-        RunDirError: another process has it, or the folder cannot be written.
-    """
+    """Hold the lock of a run, or of a benchmark, from the first read to the last write."""
     with alive(folder) as is_mine:
         if not is_mine:
             raise RunDirError(goes_on(folder))

@@ -23,11 +23,6 @@ DO_NOT_COUNT = (
 
 
 def read_run(path: Path) -> Run:
-    """Read a run folder.
-
-    Raises:
-        RunDirError: there is no such folder, it is not a run folder, or a newer milabench wrote it.
-    """
     files = _data_files(path)
     defects: list[FileDefect] = []
 

@@ -46,11 +46,7 @@ def ignore(_path: Path, _error: OSError | ValueError) -> None:
 
 
 def require_state(run: RunDir) -> RunState:
-    """The state of a run that this program started; a benchmark whose state is damaged is lost.
-
-    Raises:
-        RunDirError: the folder has no ``run.json``, or it is damaged.
-    """
+    """The state of a run that this program started; a benchmark whose state is damaged is lost."""
 
     def on_defect(path: Path, error: OSError | ValueError) -> None:
         if path == run.run_json:

@@ -89,11 +89,6 @@ class RunDir(Struct, frozen=True):
 
 
 def create(base: Path, name: str | None) -> RunDir:
-    """Make the folder of a new run.
-
-    Raises:
-        RunDirError: the name is taken or cannot name a folder, or the folder cannot be written.
-    """
     name = default_name() if name is None else name
     if not names_a_file(name):
         raise RunDirError(
@@ -110,11 +105,6 @@ def names_a_file(name: str) -> bool:
 
 
 def create_folder(path: Path) -> RunDir:
-    """Make the folder of a new run at ``path``.
-
-    Raises:
-        RunDirError: it is there already, or cannot be written.
-    """
     try:
         path.mkdir(parents=True, exist_ok=False)
         probe = path / ".writable"
@@ -211,11 +201,6 @@ def _give_back(run: RunDir, kept: int) -> bool:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder of a run, unless it exists.
-
-    Raises:
-        RunDirError: it cannot be made, or is a link.
-    """
     try:
         path.mkdir(exist_ok=True)
     except OSError as error:
@@ -233,9 +218,6 @@ def archive_attempt(run: RunDir, benchmark: str, kept: Collection[str] = ()) -> 
 
     Args:
         kept: the tags of processes whose files stay.
-
-    Raises:
-        RunDirError: they cannot be moved.
     """
     mine = []
     for path in run.path.glob(f"{escape(benchmark)}.*"):

@@ -51,11 +51,7 @@ class LaunchWriter:
         self._files = files
 
     def write_header(self) -> None:
-        """Start the files of each process: its configuration, and the machine it runs on.
-
-        Raises:
-            RunDirError: a file cannot be written.
-        """
+        """Start the files of each process: its configuration, and the machine it runs on."""
         for tag, process in self._processes.items():
             self._put(tag, "config", SECRETS.hide_all(self._config(process)))
             self._put(tag, "meta", self._header.meta)
@@ -64,11 +60,7 @@ class LaunchWriter:
         self._files.flush()
 
     def write(self, event: Event) -> None:
-        """Append an event to the files of its process; does not wait for the disk.
-
-        Raises:
-            RunDirError: an earlier one could not be written, for example because the disk is full.
-        """
+        """Append an event to the files of its process; does not wait for the disk."""
         tag = event.tag
         match event:
             case Started():
@@ -156,11 +148,6 @@ def _metric_events(event: Metrics) -> bytes:
 
 
 def save_script(run_dir: RunDir, benchmark: str, script: str) -> None:
-    """Keep the bash script that repeats a benchmark beside its results.
-
-    Raises:
-        RunDirError: it cannot be written.
-    """
     path = run_dir.script(benchmark)
     try:
         path.parent.mkdir(exist_ok=True)

@@ -95,10 +95,6 @@ def started_agents(
         run: the run folder, where their logs go.
         commands: the commands that start them, by the names of their nodes.
         grace: seconds between SIGTERM and SIGKILL of their processes.
-
-    Raises:
-        DispatchError: a command cannot be started.
-        RunDirError: a log cannot be written.
     """
     running: list[subprocess.Popen[bytes]] = []
     connections: dict[str, AgentConnection] = {}

@@ -33,11 +33,6 @@ def this_host(
     observer: ProgressObserver,
     warnings: tuple[str, ...] = (),
 ) -> Iterator[Nodes]:
-    """This host as the only node, in this process.
-
-    Raises:
-        MachineError: this host does not have the devices.
-    """
     node = detect(plan.arch, plan.gpus, os.environ).nodes[0]
     _note(warnings, node.name, run, observer)
     with launch_runner(run, plan, node, meta(machine), os.environ) as runner:

@@ -36,12 +36,7 @@ class Runner(ABC):
     count_options = "--gpus N, or `gpu: {count: N}` in the system file"  # state a node's devices
 
     def cluster(self, request: NodeRequest) -> tuple[Cluster, bool]:
-        """The nodes to plan for, and whether they are synthetic.
-
-        Raises:
-            MachineError: this host is used, and does not have the devices.
-            DispatchError: there are fewer nodes than requested, or their devices are not stated.
-        """
+        """The nodes to plan for, and whether they are synthetic."""
         if request.devices is None and not self.uses_this_host(request):
             raise DispatchError(
                 "the number of GPUs of a node is not known, and this host is not one of the nodes: "
@@ -75,18 +70,10 @@ class Runner(ABC):
     def preflight(
         self, plan: RunPlan, benchmarks: Sequence[Benchmark], cluster: Cluster
     ) -> tuple[str, ...]:
-        """Check the GPUs of this host if all happens on it; returns warnings, a sentence each.
-
-        Raises:
-            MachineError: torch cannot use them.
-        """
+        """Check the GPUs of this host if all happens on it; returns warnings, a sentence each."""
         del plan, benchmarks, cluster
         return ()  # the agents check theirs
 
     @abstractmethod
     def execute(self, context: RunContext, observer: ProgressObserver) -> Outcome:
-        """Run the benchmarks of a run that have no final result, and tell the observer.
-
-        Raises:
-            DispatchError: the run cannot be started there.
-        """
+        """Run the benchmarks of a run that have no final result, and tell the observer."""

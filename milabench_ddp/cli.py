@@ -97,7 +97,6 @@ def _run(words: list[str], begin: "Callable[[], None] | None") -> int:
 
 
 def _guarded(command: "Callable[[], int]") -> int:
-    """Run a command and return its exit code; report an error of the user or of the host."""
     try:
         code = command()
         sys.stdout.flush()

@@ -57,7 +57,6 @@ class Secrets:
         return {name: value for value, name in self._names.items()}
 
     def learn_environ(self, environ: Mapping[str, str]) -> None:
-        """Learn the secrets of the caller, and those that were given with a plan."""
         self._environ = {name: value for name, value in environ.items() if name != GIVEN}
         for name, value in json.loads(environ.get(GIVEN) or "{}").items():
             self._learn(name, value)
@@ -268,7 +267,6 @@ class Secrets:
         return name if _OURS.fullmatch(name) else self._within("", name)
 
     def take_plan(self, hidden: str) -> None:
-        """Note the secrets of a plan, from its text in which they are hidden."""
         known = {**os.environ, **self.known}
         names = dict.fromkeys(MARK.findall(hidden))
         self.given = json.dumps({name: known[name] for name in names}) if names else ""

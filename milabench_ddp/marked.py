@@ -40,7 +40,6 @@ def _harmless(found: re.Match[str]) -> str:
 
 
 def code_block(lines: Sequence[str]) -> Iterator[str]:
-    """Lines as they are, in a fence that is longer than any in them."""
     text = visible(SECRETS.hide("\n".join(lines)))
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)

@@ -16,7 +16,6 @@ NO_CURSOR = ("dumb", "unknown")  # values of TERM: a terminal on which nothing c
 
 
 def is_drawn_on(out: TextIO) -> bool:
-    """Whether a stream is a terminal that knows control sequences."""
     return out.isatty() and os.environ.get("TERM", "") not in NO_CURSOR
 
 

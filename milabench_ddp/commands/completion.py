@@ -40,7 +40,6 @@ complete -c milabench -f -a '(__milabench)'
 
 
 def main(options: CompletionOptions) -> int:
-    """Print a shell's script, or else the words that a command line may go on with."""
     if not options.line:
         sys.stdout.write(SCRIPTS[options.shell])
         return 0

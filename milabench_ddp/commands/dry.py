@@ -70,7 +70,6 @@ def _script(
     python: str,
     comments: Sequence[str],
 ) -> Iterable[str]:
-    """The parts of the script of a runner; without one, plain bash."""
     if profile is None:
         return parts(launches, python, comments)
     from ..dispatch.runners import runner_of

@@ -33,7 +33,6 @@ def exit_code(report: Report, fail_on: str = Severity.ERROR) -> int:
 
 
 def show(path: str | Path, out: TextIO, fail_on: str = Severity.ERROR) -> int:
-    """Write the report on a run as text, as at its end; returns the exit code of the run."""
     width = shown_width(out)
     made, text = in_spite_of_broken(lambda it: report_text(it, width), report_of([path]))
     write(text, out)

@@ -91,7 +91,6 @@ def _execute(contexts: Sequence[RunContext], options: RunOptions) -> list[Outcom
 
 
 def _report(context: RunContext, outcome: Outcome, options: RunOptions) -> int:
-    """Report on a run that has ended, and trace what is to be traced; returns its exit code."""
     code = final_report.SUCCEEDED if outcome is Outcome.OK else final_report.FAILED
     with contained(partial(_tell, f"cannot report on {context.run.path}")):
         code = final_report.show(context.run.path, sys.stdout, options.fail_on)

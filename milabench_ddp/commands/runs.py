@@ -53,7 +53,6 @@ _COLUMNS = (
 
 
 def main(options: RunsOptions) -> int:
-    """List runs, or remove those that are named or old enough, and have ended; returns 0."""
     if options.remove and not options.runs and options.older_than is None:
         raise SelectionError("--remove: which runs? name them, or say --older-than, such as 30d")
     home = default_base() / "runs"
@@ -95,7 +94,6 @@ def listed(path: Path) -> ListedRun:
 
 
 def _remove(runs: Sequence[ListedRun], options: RunsOptions) -> None:
-    """Remove runs, or say what would be removed."""
     what = f"{len(runs)} run{'s' * (len(runs) != 1)}, {size_text(sum(run.size for run in runs))}"
     if not options.remove or not runs:
         print(f"\n--remove would remove {what}" if runs else "\nnothing to remove")

@@ -48,7 +48,6 @@ def request(options: SuiteOptions, system: System) -> SuiteRequest:
 
 
 def learn_secrets(benchmarks: Sequence[Benchmark], profile: RunnerProfile | None = None) -> None:
-    """Learn the secrets of the configuration, so that nothing shows them."""
     for benchmark in benchmarks:
         SECRETS.heed(benchmark.record.get("secrets") or (), (benchmark.name, benchmark.group))
     for benchmark in benchmarks:
@@ -59,7 +58,6 @@ def learn_secrets(benchmarks: Sequence[Benchmark], profile: RunnerProfile | None
 
 
 def load_local_suite(options: SuiteOptions) -> Suite:
-    """The benchmarks that would run on nodes like this host."""
     system = read_system_of(options)
     nodes = node_request(options, system)
     facts = machine_facts(nodes.detect(), system, base_folder(options))
@@ -115,7 +113,6 @@ def node_count(options: SuiteOptions, system: System, profile: RunnerProfile | N
 def node_request(
     options: SuiteOptions, system: System, profile: RunnerProfile | None = None
 ) -> NodeRequest:
-    """The nodes that the options, the system file and the profile ask for."""
     devices = options.gpus or system.gpu.count
     if devices is None and profile is not None:
         devices = profile.gpus_per_node

@@ -65,7 +65,6 @@ def make_traces(context: RunContext, when: str, *, quiet: bool) -> Iterator[str]
 
 
 def _told(run: RunDir, name: str) -> str:
-    """Where the traces of a benchmark are, or why there are none."""
     if files := run.traces_of(name):
         more = f" and {len(files) - 1} more" if len(files) > 1 else ""
         return f"profile: {files[0]}{more}"

@@ -22,7 +22,6 @@ PATIENCE = 60  # seconds to wait for the jobs to end
 
 
 def main(options: RunFolderOptions) -> int:
-    """Follow a run until it ends, and report; Ctrl-C ends only the watching."""
     run = existing(options.run)
     header = read_header(run)
     outcome = header.outcome

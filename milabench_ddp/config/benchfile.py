@@ -66,7 +66,6 @@ def _text(node: ast.expr) -> str:
 
 
 def absolute_paths(entry: MappingNode) -> MappingNode:
-    """The entry with absolute ``definition`` and ``program``; they are relative to their file."""
     changes = {}
     for key in ("program", "definition"):
         node = entry.get(key)

@@ -88,7 +88,6 @@ def selectable(request: SuiteRequest) -> list[str]:
 
 
 def _stated(request: SuiteRequest) -> Entries:
-    """The benchmarks as the files and overrides state them, without facts about a machine."""
     try:  # `resolve` reads it again: it warns, and tells all mistakes
         overrides, raw = _read(request, lambda _said: None)
         found = apply_overrides(overrides, inherit(expand(raw)), early=False)

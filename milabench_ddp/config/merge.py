@@ -185,7 +185,6 @@ def _included(name: str, origin: Origin) -> Path:
 
 
 def _named(key: str, mapping: MappingNode, expected: str) -> Iterator[tuple[str, Origin]]:
-    """The texts of ``include`` or ``inherits``, which is one text or a list of them."""
     node = mapping.get(key)
     if node is None or is_null(node):
         return

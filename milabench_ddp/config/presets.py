@@ -36,7 +36,6 @@ def choose_preset(asked: str, facts: MachineFacts, entries: Entries) -> str:
 
 
 def apply_preset(preset: str, entry: MappingNode) -> PresetResult:
-    """Merge the preset into the benchmark, if the benchmark has a preset of that name."""
     layer = entry.mapping("presets").get(preset)
     bare = entry.without("presets")
     if not isinstance(layer, MappingNode):

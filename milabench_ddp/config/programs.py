@@ -78,7 +78,6 @@ def _check_options(program: Path, argv: TreeNode | None) -> None:
 
 
 def _options(argv: TreeNode | None) -> Iterator[tuple[str, TreeNode]]:
-    """The words of a command line that may be options, each with its node."""
     if isinstance(argv, MappingNode):
         yield from argv.without("--").entries.items()
         argv = argv.get("--")

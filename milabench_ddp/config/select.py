@@ -134,7 +134,6 @@ def check_conditions(entry: MappingNode, facts: MachineFacts) -> None:
 
 
 def _unmet_condition(entry: MappingNode, facts: MachineFacts) -> str:
-    """The first condition of a benchmark that the machine does not meet; empty without one."""
     for node in entry.items("requires_capabilities"):
         condition = text_of(node) or ""
         result = evaluate(condition, facts, node.origin)
@@ -161,7 +160,6 @@ _IN_TAG = re.compile(r"[RD]\d+|(?P<job>0|[1-9]\d{0,8})", re.IGNORECASE)
 
 
 def check_names(entries: Entries) -> None:
-    """Raise ConfigError for names that cannot be those of files side by side."""
     known: dict[str, str] = {}
     for name, entry in entries.items():
         with Apart():

@@ -170,7 +170,6 @@ def to_plain(node: TreeNode, *, nulls: bool = True) -> Any:
 
 
 def from_plain(value: Any, origin: Origin) -> TreeNode:
-    """The tree of a plain value, all of it stated at ``origin``."""
     if isinstance(value, Mapping):
         entries = {str(key): from_plain(item, origin) for key, item in value.items()}
         return MappingNode(entries, origin)
@@ -180,7 +179,6 @@ def from_plain(value: Any, origin: Origin) -> TreeNode:
 
 
 def walk(node: TreeNode) -> Iterator[TreeNode]:
-    """A value and all that are in it, in order."""
     left = [node]
     while left:
         part = left.pop()

@@ -111,7 +111,6 @@ def main_line(lines: Sequence[str]) -> str:
 
 
 def slurm_error(lines: Sequence[str]) -> str:
-    """Why Slurm ended a process, in its own words; empty if it does not say."""
     errors = [line for line in lines if _OF_SLURM.match(line) and " error: " in line]
     about_memory = [line for line in errors if is_about_memory(line)]
     return (about_memory or errors or [""])[-1].strip()

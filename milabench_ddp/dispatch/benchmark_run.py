@@ -230,7 +230,6 @@ class BenchmarkRun:
                 node.send(StopLaunch(self._launch.id, verdict, hard))
 
     def interrupt(self, verdict: Verdict) -> None:
-        """Set the verdict on a benchmark that is stopped before all its launches have ended ok."""
         last = None if self._waiting else self._launch
         has_succeeded = last is not None and last.is_done and last.state().verdict.is_ok
         if self.state.interrupted or has_succeeded:

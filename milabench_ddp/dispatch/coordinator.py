@@ -128,7 +128,6 @@ class Coordinator:
                     benchmark.lose(node, message)
 
     def _begin(self) -> None:
-        """Start the benchmarks that can start; end those that never can as lost."""
         nodes = self._nodes
         if not (self._waiting or self._paused) or nodes.is_gathering:
             return

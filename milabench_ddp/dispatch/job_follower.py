@@ -105,7 +105,6 @@ def job_folder(run: RunDir, profile: RunnerProfile) -> Path:
 
 
 def why_ended(run: RunDir, job: JobState, detail: str) -> str:
-    """What is known of the end of a job, for a sentence about it; empty if nothing is."""
     try:
         profile = read_record(run.plan_json, RunPlan).runner
     except RunDirError:

@@ -77,7 +77,6 @@ class LaunchTracker:
         return self._cause
 
     def _first_failure(self) -> Verdict | None:
-        """The failure that the others most likely follow from; None if no part has failed."""
         if not self._failed:
             return None
         # ``min`` gives the earliest of equals

@@ -64,7 +64,6 @@ def read_plan(run: RunDir) -> RunPlan:
 
 
 def write_plan(run: RunDir, plan: RunPlan) -> None:
-    """Write the plan of a run, and note which secrets its readers need."""
     hidden = SECRETS.learn(plain(plan))
     SECRETS.take_plan(encode(hidden).decode())
     write_record(run.plan_json, hidden)

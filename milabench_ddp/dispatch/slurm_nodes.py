@@ -63,7 +63,6 @@ def keep_nodes(count: int) -> list[str]:
 
 
 def host_names() -> list[str]:
-    """The nodes of this job, in Slurm's order, as Slurm names them."""
     names = expanded(os.environ.get("SLURM_JOB_NODELIST", ""))
     if not names:
         raise DispatchError("`scontrol show hostnames` does not name the nodes of this job")

@@ -122,7 +122,6 @@ def own_node(plan: RunPlan, rank: int, parts: int, name: str | None) -> tuple[No
 
 
 def found_ports(launch: str, count: int) -> Ports | LaunchEnded:
-    """The answer to a ``FindPorts``: without free ports, the launch has failed."""
     errors: list[Exception] = []
     with contained(errors.append):
         return Ports(launch, free_ports(count))

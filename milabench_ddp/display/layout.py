@@ -200,7 +200,6 @@ def _of_all(devices: Mapping[tuple[str, str], DeviceSample]) -> str:
 
 
 def _busiest_host(hosts: Mapping[str, HostSample]) -> list[str]:
-    """Load and memory of the busiest host, for where no device has a sensor."""
     loads = {node: now.cpu for node, now in hosts.items() if now.cpu is not None}
     if not loads:
         return []

@@ -23,7 +23,6 @@ _LOST = "is left out"  # in what the back-end notes of a GPU that cannot be used
 
 
 def devices(cluster: Cluster, described: str, root: Path = Path("/")) -> Iterator[Diagnosis]:
-    """The devices that a run would use, and the GPUs that it cannot use."""
     node = cluster.nodes[0]
     facts = BACKENDS[cluster.arch].accelerators(node.devices)
     if driver := facts.get("driver"):

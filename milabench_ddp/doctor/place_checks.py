@@ -69,8 +69,6 @@ def slurm(is_asked: bool, limit: float) -> Iterator[Diagnosis]:
 def hosts(
     nodes: Sequence[SystemNode], key: Path | None, base: Path, runner: RunnerProfile, limit: float
 ) -> Iterator[Diagnosis]:
-    """Whether each host is reached, sees the folder of results, and has this Python."""
-
     def why_not(node: SystemNode) -> str:
         command = AgentCommand(shell_on(node, key), script)
         given = os.fsencode(command.script)

@@ -179,7 +179,6 @@ class Child:
         self._emit(Note(self.tag, time.time(), "message", message))
 
     def _calls(self, verdict: Verdict) -> tuple[RankCall, ...]:
-        """Where its ranks were, if that is why it ended; keeps their stacks."""
         is_failed_part = verdict.outcome is Outcome.FAILED and self._process.job is not None
         if not self.looked and is_failed_part:  # a rank on another node may have failed first
             self.looked = ended_ranks(Path(self._process.env[STACKS]))

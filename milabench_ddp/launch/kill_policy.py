@@ -48,7 +48,6 @@ class KillPolicy:
             self.stage = Stage.TERMINATED
 
     def seconds_left(self, now: float) -> float | None:
-        """Seconds until the next stage is due; None after the last."""
         if self.stage is Stage.GIVEN_UP:
             return None
         return max(0.0, self._due - now)

@@ -209,6 +209,5 @@ def _signal(pid: int, is_meant: Callable[[Stat], bool], number: int) -> Stat | N
 
 
 def ignore_gone(send: Callable[[int, int], None], target: int, number: int) -> None:
-    """Send a signal, unless the target is gone or belongs to another user."""
     with suppress(ProcessLookupError, PermissionError):
         send(target, number)

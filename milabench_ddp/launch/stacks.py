@@ -137,7 +137,6 @@ def look(looks: Sequence[Look]) -> list[list[Looked]]:
 
 
 def ended_ranks(folder: Path) -> list[Looked]:
-    """Where the ranks were that SIGTERM ended, by the files that they wrote then."""
     found = []
     for file in islice(folder.glob("*.sigterm"), _FILES):
         named = _OF_RANK.fullmatch(file.name)

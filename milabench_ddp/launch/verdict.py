@@ -59,7 +59,6 @@ class Observations(Struct):
 
     @property
     def killed_rank(self) -> str:
-        """The rank that a signal killed, if that was first, and the signal; else empty."""
         is_first = bool(self.error) and (not may_follow(self.error) or is_timeout(self.error))
         if is_first and self.launcher.names_an_exit:
             return ""  # torchrun kills the other ranks if they do not end in time

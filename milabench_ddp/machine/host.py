@@ -64,7 +64,6 @@ def _distribution() -> str:
 
 
 def _values(path: Path, key: str) -> list[str]:
-    """The values of the lines ``key: value``; empty if the file cannot be read."""
     try:
         lines = path.read_text().splitlines()
     except OSError:

@@ -55,7 +55,6 @@ def node_facts(provenance: Mapping[str, Any], visible: int) -> dict[str, str]:
 
 
 def _counted(names: Iterable[str]) -> str:
-    """The names, each once; how many of each, if they differ."""
     counts = Counter(names)
     if len(counts) == 1:
         return next(iter(counts))

@@ -56,7 +56,6 @@ class Sampler:
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
 
     def start(self) -> None:
-        """Begin to sample; at most once."""
         self._thread.start()
 
     def read_now(self) -> None:

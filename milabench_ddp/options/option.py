@@ -162,7 +162,6 @@ def _wrong(text: str, why: str) -> ArgumentTypeError:
 
 
 def names_option(help: str, begins: str = "", *, is_rare: bool = False) -> tuple[str, ...]:
-    """An option that lists names, and may be given several times."""
     return option(
         (), help, begins=begins, is_rare=is_rare, type=names, action="extend", metavar="A,B"
     )

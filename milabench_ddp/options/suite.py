@@ -81,7 +81,6 @@ class InstallOptions(SuiteOptions):
 
 
 def _settings_option() -> Mapping[str, str | int]:
-    """The settings of the runner profile by name, which declares their flags."""
     flags: dict[str, object] = {}
     for name, setting in SETTINGS.items():
         if setting.flag:

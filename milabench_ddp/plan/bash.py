@@ -105,7 +105,6 @@ def render(launches: Sequence[Launch], python: str, comments: Sequence[str] = ()
 
 
 def parts(launches: Sequence[Launch], python: str, comments: Sequence[str] = ()) -> Iterator[str]:
-    """The parts of that script: it may be long."""
     nodes = max((launch.nodes for launch in launches), default=1)
     blocks = [f"{line}\n" for launch in launches for line in _block(launch, nodes > 1)]
     ports = _PORTS.replace("{python}", expanded(SECRETS.learn(python)))

@@ -75,13 +75,11 @@ def install_groups(benchmarks: Iterable[Benchmark]) -> list[InstallGroup]:
 
 
 def find_uv() -> str | None:
-    """The path of uv: on ``PATH``, or beside this interpreter; None if it is not installed."""
     beside = str(Path(sys.executable).parent)
     return shutil.which("uv") or shutil.which("uv", path=beside)
 
 
 def install_commands(group: InstallGroup, folder: Path, uv: str | None) -> list[Command]:
-    """The commands that make ``folder`` and install into it: with uv, or with venv and pip."""
     python = str(folder / "bin" / "python")
     files: list[str] = []
     for file in group.files:

@@ -103,7 +103,6 @@ def write_manifest(folder: Path, wanted: FakeImageNet, *, complete: bool) -> Non
 
 
 def path_of(folder: Path, wanted: FakeImageNet, part: str, index: int) -> Path:
-    """The file of an image; the classes take turns."""
     label = index % wanted.classes
     return folder / part / f"class_{label:05d}" / f"{index:08d}.jpeg"
 

@@ -52,7 +52,6 @@ class FileWriter:
         self._thread = threading.Thread(target=self._run, name=THREAD, daemon=True)
 
     def append(self, path: Path, data: bytes) -> None:
-        """Append to a file; it is made if this writer has not made it yet."""
         with self._changed:
             self._raise_error()
             if self._thread.ident is None:
@@ -62,7 +61,6 @@ class FileWriter:
             self._changed.notify_all()
 
     def has_room(self) -> bool:
-        """Whether more may be appended before some of it is written."""
         with self._changed:
             self._raise_error()
             return self._waiting < self._capacity

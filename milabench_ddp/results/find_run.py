@@ -95,7 +95,6 @@ def is_run(folder: Path) -> bool:
 
 
 def runs_in(folder: Path) -> list[str]:
-    """The names of the runs in a folder; none if it cannot be read."""
     try:
         return sorted(sub.name for sub in folder.iterdir() if is_run(sub))
     except OSError:

@@ -53,13 +53,11 @@ def held(path: Path, patience: float = _READERS) -> Iterator[bool]:
 
 
 def alive(folder: Path) -> AbstractContextManager[bool]:
-    """Hold the lock of the folder of a run or of a benchmark, as ``held``."""
     return held(folder / _LOCK)
 
 
 @contextmanager
 def claimed(folder: Path) -> Iterator[None]:
-    """Hold the lock of a run, or of a benchmark, from the first read to the last write."""
     with alive(folder) as is_mine:
         if not is_mine:
             raise RunDirError(goes_on(folder))

@@ -40,7 +40,6 @@ _DECODER = msgspec.json.Decoder(_Line)
 
 
 def read_events(path: Path) -> Record:
-    """Everything in a `.data` file that a report uses, with the defects of the file."""
     reader = _EventReader(path)
     was_on = gc.isenabled()
     try:
@@ -70,7 +69,6 @@ def read_events(path: Path) -> Record:
 
 
 def output_lines(path: Path, stream: str) -> Iterator[str]:
-    """The lines of ``stream`` (stdout or stderr) that a `.data` file holds."""
     wanted = f'"pipe": "{stream}"}}'.encode()
     with open_file(path) as lines:
         while line := lines.readline(LONGEST):

@@ -35,7 +35,6 @@ def mapping_or_empty(value: object) -> Payload:
 
 
 def recorded_weight(config: Payload) -> float:
-    """The weight in the configuration of a file; 0 if it has none."""
     weight = config.get("weight", 0)
     return float(weight) if is_number(weight) else 0.0
 
@@ -200,7 +199,6 @@ class Run(Struct, frozen=True, dict=True):
 
     @cached_property
     def jobs(self) -> Mapping[tuple[str, ...], Sequence[Record]]:
-        """The files of each job; more than one where its ranks are on several nodes."""
         jobs: dict[tuple[str, ...], list[Record]] = {}
         for record in self.records:
             jobs.setdefault(record.job, []).append(record)

@@ -56,7 +56,6 @@ class RunDir(Struct, frozen=True):
         return self.path / "jobs" / f".{job}.alive"
 
     def node_lock(self, node: str, job: str = "") -> Path:
-        """The lock of the agent of a node, in a Slurm job if it has a name."""
         return self.nodes / f".{node}{job}.alive"
 
     @property

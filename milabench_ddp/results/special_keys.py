@@ -39,7 +39,6 @@ def _read(value: object, kind: type[T]) -> T | None:
 
 
 def add_special(record: Record, data: Payload) -> Iterator[DefectKind]:
-    """Add what a payload tells under special keys; the kinds of its defects."""
     if "gpudata" in data:
         yield from _add_samples(record, data["gpudata"], data.get("time"))
     if "hostdata" in data:

@@ -134,7 +134,6 @@ class BenchmarkState(Struct):
         return Verdict(Outcome(self.status), self.reason)
 
     def end(self, verdict: Verdict) -> None:
-        """Set its verdict; it ends now."""
         self.status, self.reason = Status(verdict.outcome), verdict.reason
         self.ended = time.time()
 

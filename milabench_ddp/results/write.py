@@ -51,7 +51,6 @@ class LaunchWriter:
         self._files = files
 
     def write_header(self) -> None:
-        """Start the files of each process: its configuration, and the machine it runs on."""
         for tag, process in self._processes.items():
             self._put(tag, "config", SECRETS.hide_all(self._config(process)))
             self._put(tag, "meta", self._header.meta)

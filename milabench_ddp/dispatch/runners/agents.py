@@ -165,7 +165,6 @@ def agents(
     requests: StopRequests,
     observer: ProgressObserver,
 ) -> Iterator[Nodes]:
-    """The nodes whose agents these commands start, by the names of the nodes."""
     with started_agents(run, commands, plan.grace) as connections:
         yield Membership(run, connections, requests.fd, Timeouts(), observer)
 

@@ -51,7 +51,6 @@ class SlurmRunner(Runner):
         return render_jobs(request)
 
     def execute(self, context: RunContext, observer: ProgressObserver) -> Outcome:
-        """Submit the jobs, and follow them until all have ended; Ctrl-C cancels them."""
         run, header, profile = context.run, context.header, context.plan.runner
         assert profile is not None
         scheduler = SCHEDULERS[profile.cluster]

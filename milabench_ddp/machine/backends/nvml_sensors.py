@@ -123,7 +123,6 @@ class DeviceReader:
         return self._device.id.startswith("MIG-")
 
     def open(self) -> object:
-        """The handle of the device, opened if it is not open; raises NVMLError."""
         if self._handle is None:
             handle = open_device(self._nvml, self._device.id)
             self._uuid = self._uuid or ask(self._nvml, self._nvml.nvmlDeviceGetUUID, handle) or ""

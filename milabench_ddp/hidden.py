@@ -68,11 +68,7 @@ class Secrets:
                 self._learns = False
 
     def learn(self, given: T) -> T:
-        """What is configured, without its secrets, which are learned: each has a name from now on.
-
-        Args:
-            given: texts, command lines and mappings, as JSON has them.
-        """
+        """What is configured, without its secrets, each of which has a name from now on."""
         before, self._learns = self._learns, True
         try:
             hidden: T = self.hide_all(given)

@@ -220,12 +220,7 @@ def only_columns(table: Table, kept: Sequence[int]) -> Table:
 
 
 def text_lines(table: Table, separator: str = " | ", *, ruled: bool = False) -> Iterator[str]:
-    """The table for a person: its title, its header, its rows and its notes.
-
-    Args:
-        separator: the text between two columns.
-        ruled: whether to put a line of dashes below the header.
-    """
+    """The table for a person: its title, its header, its rows and its notes."""
     yield from underlined(table.title)
     yield from laid_out(table.columns, cells_of(table), separator, ruled=ruled)
     yield from table.notes

@@ -17,9 +17,6 @@ def forecast(plan: RunPlan, benchmarks: Sequence[Benchmark], former: FormerRuns)
     """How often benchmarks are launched, and how long that takes by former runs; may be empty.
 
     Such as ``5 to 20 launches of each, until ±1%: 12 min to 48 min, by first``.
-
-    Args:
-        former: the former runs that had them.
     """
     least = plan.repeats if plan.until is None else LEAST
     often = ""

@@ -17,7 +17,6 @@ def check_program(entry: MappingNode, presets: MappingNode, *, must_exist: bool)
     What a folder `definition` lacks is no mistake: milabench's suites name many that are elsewhere.
 
     Args:
-        presets: what each of its presets states.
         must_exist: whether the program that it names has to be on this host.
 
     Raises ConfigError.

@@ -82,7 +82,6 @@ def named_words(pattern: str, what: str, check: Check = process_word) -> Check:
     Args:
         pattern: what a name is made of.
         what: what it names, for messages.
-        check: the check of each text.
     """
 
     def check_all(key: str, node: TreeNode) -> dict[str, str]:

@@ -46,11 +46,6 @@ class Agent:
     """Serves one coordinator: one thread reads its messages, and the main thread does the work.
 
     A third thread sends heartbeats, so that neither a slow disk nor a launch delays them.
-
-    Args:
-        timeouts: how long the agent waits for the coordinator.
-        clock: monotonic seconds.
-        grace: seconds between SIGTERM and SIGKILL of a launch's processes.
     """
 
     def __init__(
@@ -58,8 +53,8 @@ class Agent:
         runner: LaunchRunner,
         connection: CoordinatorConnection,
         timeouts: Timeouts,
-        clock: Callable[[], float],
-        grace: float,
+        clock: Callable[[], float],  # monotonic seconds
+        grace: float,  # seconds between SIGTERM and SIGKILL
     ) -> None:
         self._runner, self._connection, self._timeouts = runner, connection, timeouts
         self._clock, self._grace = clock, grace

@@ -29,12 +29,7 @@ from .run_context import RunPlan
 
 
 class BenchmarkRun:
-    """A benchmark that runs; until it has ended or pauses, no other benchmark uses its nodes.
-
-    Args:
-        timeouts: how long to wait for the nodes.
-        clock: monotonic seconds.
-    """
+    """A benchmark that runs; until it has ended or pauses, no other benchmark uses its nodes."""
 
     def __init__(
         self,
@@ -43,7 +38,7 @@ class BenchmarkRun:
         run: RunDir,
         plan: RunPlan,
         timeouts: Timeouts,
-        clock: Callable[[], float],
+        clock: Callable[[], float],  # monotonic seconds
     ) -> None:
         # torchrun orders the nodes of a c10d rendezvous by their addresses: the first is that of
         # rank 0, which reports for all.

@@ -33,12 +33,9 @@ class Coordinator:
     """Runs benchmarks until all have ended, or until it is asked to stop.
 
     Args:
-        benchmarks: those of the plan that this coordinator runs.
-        timeouts: how long to wait for nodes.
         why_stopped: in a job of a scheduler, gives the reason why the job was asked to stop, as the
             verdict on the benchmarks that it interrupts. The others then stay waiting, since the
             job may start again.
-        clock: monotonic seconds.
     """
 
     def __init__(
@@ -51,7 +48,7 @@ class Coordinator:
         observer: ProgressObserver,
         timeouts: Timeouts | None = None,
         why_stopped: Callable[[], Verdict] | None = None,
-        clock: Callable[[], float] | None = None,
+        clock: Callable[[], float] | None = None,  # monotonic seconds
     ) -> None:
         self._run, self._plan, self._nodes = run, plan, nodes
         self._requests, self._observer = requests, observer

@@ -34,8 +34,6 @@ class RunFollower:
         scheduler: has the jobs; None if another command runs the benchmarks.
         tells_ended: whether to tell the observer of benchmarks that ended before.
         forget: seconds after which a job that the scheduler does not know has ended.
-        clock: monotonic seconds.
-        sleep: waits for some seconds.
     """
 
     def __init__(

@@ -23,8 +23,6 @@ class JobFollower:
     """Asks a scheduler about the jobs of a run, and tells an observer of changes.
 
     Args:
-        jobs: the jobs, whose states it keeps up to date.
-        clock: monotonic seconds.
         forget: seconds after which a job that the scheduler does not know has ended.
     """
 
@@ -34,7 +32,7 @@ class JobFollower:
         jobs: Sequence[JobState],
         scheduler: Scheduler,
         observer: ProgressObserver,
-        clock: Callable[[], float],
+        clock: Callable[[], float],  # monotonic seconds
         forget: float = FORGET,
     ) -> None:
         self._run, self._jobs, self._scheduler = run, jobs, scheduler

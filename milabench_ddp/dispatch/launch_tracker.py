@@ -22,8 +22,6 @@ class LaunchTracker:
     Args:
         nodes: the names of its nodes, in the order of their ranks.
         now: when the launch starts, in monotonic seconds.
-        grace: seconds between SIGTERM and SIGKILL.
-        timeouts: how long to wait for nodes.
     """
 
     def __init__(

@@ -66,10 +66,8 @@ class Membership:
         run: the run folder, with the logs of the agents.
         agents: the connections to the started agents, by the names of their nodes.
         wake: a file descriptor; when it is readable, ``receive`` stops waiting.
-        timeouts: how long to wait for the agents.
         observer: is told which nodes do not join, are lost or back, or differ.
         clock: monotonic seconds; while this process is stopped, nodes are not silent.
-        wall_clock: seconds since the epoch.
     """
 
     def __init__(

@@ -54,11 +54,7 @@ def _change(before: NodeState, now: NodeState) -> str:
 
 
 class NodeRecords:
-    """Keeps the states of nodes, writes each change to disk, and tells it.
-
-    Args:
-        names: the nodes, by the names under which their agents were started.
-    """
+    """Keeps the states of nodes, writes each change to disk, and tells it."""
 
     def __init__(self, run: RunDir, names: list[str], observer: ProgressObserver) -> None:
         self._run, self._observer, self._teller = run, observer, NodeTeller(observer)

@@ -31,12 +31,7 @@ class NodeHandle(Struct):
         return self.is_alive and self.benchmark is None
 
     def placed(self, process: Process, host: str, ports: Sequence[int]) -> Process:
-        """A process of this node, with the address at which the ranks of its job meet.
-
-        Args:
-            host: the address of the first node.
-            ports: a port for each job.
-        """
+        """A process of this node, with the address at which the ranks of its job meet."""
         if process.job is None:
             return process
         port = ports[process.job]

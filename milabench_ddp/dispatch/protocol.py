@@ -131,9 +131,6 @@ class AwakeClock:
 
     A stopped process cannot tell that it was; but someone reads this clock with every heartbeat, so
     only a stop makes the time between two readings long. Any thread may read it.
-
-    Args:
-        clock: monotonic seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -112,7 +112,6 @@ def own_node(plan: RunPlan, rank: int, parts: int, name: str | None) -> tuple[No
     Args:
         plan: the plan of the run, with the devices that it uses.
         parts: how many nodes share this host; 0 if it is one node.
-        name: of the node; None for the name of this host.
     """
     if parts:
         return partition(plan.arch, plan.gpus or 1, rank, parts, os.environ), 0
@@ -153,7 +152,6 @@ def launch_runner(
     Args:
         meta: the provenance at the beginning of each result file.
         environ: the environment, to which each process adds its own variables.
-        clock: monotonic seconds, for the time limits of the launches.
     """
     router = SampleRouter()
     header = DataHeader(run.name, plan.arch, meta)

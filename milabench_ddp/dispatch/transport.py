@@ -23,7 +23,6 @@ class Connection(Generic[Incoming]):
     Args:
         incoming: the union of the types of incoming messages.
         timeout: seconds after which a peer that reads nothing counts as gone.
-        process: the one at the other end, if this one has started it.
     """
 
     def __init__(

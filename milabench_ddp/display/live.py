@@ -23,7 +23,6 @@ class LiveProgress(PlainProgress):
     """Makes the view of what runs, and prints a line above it for each ended benchmark.
 
     Args:
-        clock: monotonic seconds.
         put: has a job done that writes to the console, perhaps in another thread, which also draws.
     """
 

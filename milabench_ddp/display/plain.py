@@ -44,7 +44,6 @@ class PlainProgress(ProgressObserver):
     """Writes a line for each change of a benchmark, with the time of day, flushed.
 
     Args:
-        clock: monotonic seconds.
         put: has a job done that writes to ``out``, perhaps in another thread.
     """
 

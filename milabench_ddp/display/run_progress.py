@@ -135,11 +135,7 @@ def _last(lines: Sequence[MetricLine], name: str) -> MetricLine:
 
 
 class RunProgress:
-    """The benchmarks that run, the outcomes of those that have ended, and what the rest will take.
-
-    Args:
-        clock: monotonic seconds.
-    """
+    """What runs, the outcomes of what has ended, and how long the rest will take."""
 
     def __init__(self, outline: Outline, clock: Callable[[], float]) -> None:
         self.outline, self.clock = outline, clock

@@ -100,8 +100,6 @@ class LaunchRunner:
 
     Args:
         environ: the environment to which each process's own is added.
-        grace: seconds between SIGTERM and SIGKILL.
-        clock: monotonic seconds, for the deadlines.
         survivors: what earlier launches on any node have left; those that live here are told.
     """
 
@@ -111,7 +109,7 @@ class LaunchRunner:
         header: DataHeader,
         router: SampleRouter,
         environ: Mapping[str, str],
-        grace: float,
+        grace: float,  # seconds between SIGTERM and SIGKILL
         clock: Callable[[], float] = time.monotonic,
         survivors: Iterable[Survivor] = (),
     ) -> None:

@@ -56,7 +56,6 @@ class Look:
     """A look at the processes that ``find`` returns: asks them for their stacks; see ``look``.
 
     Args:
-        find: returns their pids.
         main: the process that was started: a launcher of ranks, or the only rank.
         own_rank: the rank that it is itself, if known.
         folder: ``$MILABENCH_STACKS`` of these processes.

@@ -45,7 +45,6 @@ class Supervisor:
     Args:
         environ: the environment to which each process's own is added.
         emit: gets each event as it happens; an exception that it raises ends the launch and `run`.
-        grace: seconds between SIGTERM and SIGKILL.
         clock: monotonic, in seconds; the deadline and the grace are counted by it.
         has_room: whether more can be emitted now; while not, programs wait as at a full pipe. It
             must wake ``requests`` once there is room. Its exceptions end the launch and `run`.

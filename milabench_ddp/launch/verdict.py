@@ -116,7 +116,6 @@ def judge(
     """The verdict on a process that has ended.
 
     Args:
-        observed: its reports.
         returncode: its exit status; negative for a signal; None only if it was stopped.
         stopped: why the supervisor stopped it; None if it ended by itself.
         must_report: whether it has failed if it has not told a rate that can be used.

@@ -163,7 +163,6 @@ def place(benchmark: str, repeat: int, seed: int, side: int = 0) -> tuple[int, b
 
     Args:
         repeat: from 0.
-        seed: of the order.
         side: 0, or 1 for the second of two runs that take turns.
     """
     from hashlib import sha256

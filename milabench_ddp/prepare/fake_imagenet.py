@@ -82,7 +82,6 @@ def make(folder: Path, wanted: FakeImageNet, advance: Callable[[int], None]) -> 
     """Make the missing images, with one thread for each core of this process.
 
     Args:
-        wanted: the images that it is to hold.
         advance: called with the number of images that have been added.
     """
     if is_complete(folder, wanted):

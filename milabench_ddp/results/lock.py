@@ -35,7 +35,6 @@ def held(path: Path, patience: float = _READERS) -> Iterator[bool]:
     The block gets whether it holds the lock; if not, another one does, here or elsewhere.
 
     Args:
-        path: of the file, in a folder that is there.
         patience: seconds to wait for its holder.
     """
     try:

@@ -55,7 +55,6 @@ def agent_script(
 
     Args:
         setup: shell commands to run before; one that fails ends the script, and is named.
-        environment: the variables to export to the agent.
     """
     lines = setup_lines(setup, environment)
     if secrets := SECRETS.given:
@@ -94,7 +93,6 @@ def started_agents(
     Args:
         run: the run folder, where their logs go.
         commands: the commands that start them, by the names of their nodes.
-        grace: seconds between SIGTERM and SIGKILL of their processes.
     """
     running: list[subprocess.Popen[bytes]] = []
     connections: dict[str, AgentConnection] = {}

@@ -54,11 +54,9 @@ def ssh_commands(
     """The commands that start the agents, by the names of their nodes; the main node is first.
 
     Args:
-        run: the run folder, which all hosts see under the same path.
         hosts: the hosts; this host itself is reached without ssh.
         key: the private key; None leaves the choice to ssh.
         setup: shell commands to run before the agent.
-        environment: the environment variables to export to the agent.
     """
     ordered = sorted(hosts, key=lambda host: not host.main)
     commands = {}

@@ -38,9 +38,12 @@ def check_program(entry: MappingNode, presets: MappingNode, *, must_exist: bool)
         said = f"`program` in {stated.origin}: {shown(program)} is not executable: {hint}"
         keep(MistakeError(said, stated.origin))
     if stated and program.suffix == ".py":
-        for layer in (entry, *presets.entries.values()):
-            if isinstance(layer, MappingNode) and layer.scalar("enabled") is not False:
-                _check_options(program, layer.get("argv"))  # disabled: those of a template
+        layers = [each for each in presets.entries.values() if isinstance(each, MappingNode)]
+        # A preset that disables it may have the options of others, by a template.
+        off = [each.get("enabled") for each in layers if each.scalar("enabled") is False]
+        for layer in (entry, *layers):
+            if layer.get("enabled") not in off:
+                _check_options(program, layer.get("argv"))
 
 
 def _check_voirfile(program: Path, entry: MappingNode, origin: Origin) -> None:

@@ -92,3 +92,18 @@ def test_an_option_of_a_preset_that_is_not_chosen(here: Path) -> None:
     text = "  inherits: _f\n  presets: {other: {argv: {--wramup: 3}}}\n_f: {program: main.py}"
     write("main.py", "import argparse\np = argparse.ArgumentParser()\np.add_argument('--warmup')\n")
     assert said(text).startswith("option `--wramup` in x.yaml:4: ")
+
+
+def test_the_options_of_a_template_where_a_preset_disables_it(here: Path) -> None:
+    """They are of other programs; but a benchmark that is disabled itself is checked."""
+    write("main.py", "import argparse\np = argparse.ArgumentParser()\np.add_argument('--x')\n")
+    stated = "program: main.py, plan: {method: per_gpu}"
+    off = "presets: {small: {argv: {--y: 1}}, full: {enabled: false}}"
+    template = f"_t: {{{off}}}\n"
+    with pytest.raises(ConfigError, match=r"^option `--y` in x.yaml:1: "):
+        suite(f"{template}b: {{inherits: _t, {stated}}}")
+    off = "presets: {small: {enabled: false, argv: {--y: 1}}}"
+    for preset in ("small", "full"):
+        suite(f"b: {{{stated}, {off}}}", preset=preset)
+    with pytest.raises(ConfigError, match=r"^option `--y` in x.yaml:1: "):
+        suite(f"b: {{{stated}, enabled: false, argv: {{--y: 1}}}}")

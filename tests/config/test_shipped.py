@@ -4,8 +4,11 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.config import shipped
+from milabench_ddp.config.load import SuiteRequest, load
 from milabench_ddp.errors import ConfigError
-from tests.support.configuration import write
+from tests.support.configuration import facts, write
+
+SUITES = [name for name in shipped.shipped_files("config") if "/_" not in f"/{name}"]
 
 
 @pytest.fixture
@@ -63,3 +66,12 @@ def test_a_pipe_is_a_configuration(package: Path) -> None:
 def test_a_folder_is_no_configuration(package: Path) -> None:
     with pytest.raises(ConfigError, match=r"^prog: a folder, not a configuration file$"):
         shipped.find_config("prog")
+
+
+@pytest.mark.parametrize("preset", ["small", "full"])
+@pytest.mark.parametrize("name", SUITES)
+def test_a_shipped_suite_has_no_mistake(here: Path, name: str, preset: str) -> None:
+    """Whatever the preset disables, and on machines that lack what it needs."""
+    found = load(SuiteRequest(name, preset=preset), facts(node_count=2, gpu_count=8))
+    assert found.benchmarks
+    assert not found.warnings

@@ -34,7 +34,7 @@ def failed(measured: Measurements) -> Finds:
 @finding(
     "error",
     FAILURE,
-    "let it write its rate as docs/configuration.rst says",
+    "let it write its rate as the script of `milabench new` does",
     layer="ensure_rate",
     section="output",
     of_runs=True,

@@ -36,6 +36,11 @@ examples:
   milabench report latest --table ranks       one table
   milabench report latest~1 --open            the run before it, in a browser
 """
+_OF_NEW = """\
+examples:
+  milabench new mine && milabench run mine.yaml
+  milabench new mine --voir                   measure a script that you do not change
+"""
 _OF_COMPLETION = """\
 examples:
   source <(milabench completion bash)         in ~/.bashrc, or zsh in ~/.zshrc
@@ -93,7 +98,7 @@ GROUPS = {
         "cancel": Command("reading.RunFolderOptions", "cancel a run's jobs", main="watch.cancel"),
     },
     "set up": {
-        "new": Command("new.NewOptions", "write a benchmark of your own to begin with"),
+        "new": Command("new.NewOptions", "write a benchmark of your own to begin with", _OF_NEW),
         "doctor": Command(
             "doctor.DoctorOptions", "check what a run on this machine needs, and say what to do",
             exit_codes=_OF_CHECKS,

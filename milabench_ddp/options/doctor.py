@@ -21,4 +21,4 @@ class DoctorOptions:
     base: str | None = _of_a_run("base")
     runner: str | None = _of_a_run("runner")
     system: str | None = _of_a_run("system")
-    json: bool = option(False, "print JSON, for programs")
+    json: bool = option(False, "print JSON, for programs", begins="output")

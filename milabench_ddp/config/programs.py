@@ -54,16 +54,15 @@ def _check_voirfile(program: Path, entry: MappingNode, origin: Origin) -> None:
         hint = "`milabench new NAME --voir` writes an example"
         said = f"`instrument: voir` in {origin} needs {shown(voirfile)}, which is not there: {hint}"
         raise MistakeError(said, origin)
-    for probe in probes_of(voirfile):
-        place = Origin(os.fspath(voirfile), probe.line, probe.column)
+    for place, probe, function, variable in probes_of(voirfile):
         for kind, name, known in (
-            ("function", probe.function, functions_of(program)),
-            ("variable", probe.variable or probe.function, words_of(program)),
+            ("function", function, functions_of(program)),
+            ("variable", variable or function, words_of(program)),
         ):
             if name not in known:
-                where = f"probe `{probe.text}` in {place}: {shown(program)}"
-                hint = did_you_mean(name, known)
-                keep(MistakeError(f"{where} has no {kind} `{name}`{hint}", place))
+                where, hint = f"probe `{probe}` in {place}", did_you_mean(name, known)
+                said = f"{where}: {shown(program)} has no {kind} `{name}`{hint}"
+                keep(MistakeError(said, place))
 
 
 def _check_options(program: Path, argv: TreeNode | None) -> None:

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from msgspec import Struct
-
 from .limited import read_limited
 from .shipped import shipped_root
+from .tree import Origin
 
 _MOST = 2**20  # bytes
 _OPTION = re.compile(r"""["'](--?[A-Za-z][\w-]*)["']""")
@@ -73,22 +72,16 @@ def _with_imports(path: Path, root: Path, seen: set[Path]) -> Iterator[str]:
                 yield from _with_imports(found, root, seen)
 
 
-class Probe(Struct, frozen=True):
-    """What a voirfile probes in the script: ``//function > variable``."""
+def probes_of(voirfile: Path) -> Iterator[tuple[Origin, str, str, str]]:
+    """The probes ``//function > variable`` of a voirfile: the place, the text, and both names.
 
-    text: str
-    function: str
-    variable: str  # empty without one
-    line: int
-    column: int
-
-
-def probes_of(voirfile: Path) -> Iterator[Probe]:
+    Without a plain variable, its name is empty.
+    """
     text = _text(voirfile)
     for found in _PROBE.finditer(text):
         before = text[: found.start(1)]
-        column = len(before) - before.rfind("\n")
-        yield Probe(found[1], found[2], found[3] or "", before.count("\n") + 1, column)
+        place = Origin(str(voirfile), before.count("\n") + 1, len(before) - before.rfind("\n"))
+        yield place, found[1], found[2], found[3] or ""
 
 
 def functions_of(script: Path) -> frozenset[str]:

@@ -69,10 +69,10 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_the_probes_of_the_example() -> None:
-    (probe,) = probes_of(EXAMPLE / "voirfile.py")
-    assert (probe.function, probe.variable) == ("batches", "batch")
-    line = (EXAMPLE / "voirfile.py").read_text().splitlines()[probe.line - 1]
-    assert line[probe.column - 1 :].startswith("//batches > batch")
+    ((place, text, *names),) = probes_of(EXAMPLE / "voirfile.py")
+    assert names == ["batches", "batch"]
+    line = (EXAMPLE / "voirfile.py").read_text().splitlines()[place.line - 1]
+    assert line[place.column - 1 :].startswith(text)
     assert functions_of(EXAMPLE / "train.py") >= {"batches", "helper", "sys"}
     assert "batch" in words_of(EXAMPLE / "train.py") - functions_of(EXAMPLE / "train.py")
 
@@ -90,4 +90,4 @@ def test_the_probes_of_the_example() -> None:
 def test_what_is_read_of_a_selector(tmp_path: Path, selector: str, probes: list[tuple[str, str]]):
     path = tmp_path / "voirfile.py"
     path.write_text(f"ov.probe({selector!r})\nov.probe(made())\n")
-    assert [(probe.function, probe.variable) for probe in probes_of(path)] == probes
+    assert [(function, variable) for _, _, function, variable in probes_of(path)] == probes

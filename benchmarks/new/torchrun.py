@@ -11,7 +11,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--batch-size", type=int, default=64, help="of each rank")
-parser.add_argument("--steps", type=int, default=300)
+parser.add_argument("--observations", type=int, default=100, help="of 10 steps each")
 args = parser.parse_args()
 
 device = torch.device(os.environ.get("MILABENCH_DEVICE", "cpu"))  # the one that is measured
@@ -28,14 +28,16 @@ inputs = torch.randn(args.batch_size, 512, device=device)
 targets = torch.randint(10, (args.batch_size,), device=device)
 
 with open(os.environ.get("MILABENCH_METRICS", "/dev/stdout"), "a", buffering=1) as metrics:
-    for step in range(-20, args.steps):  # the first 20 are the warm-up
+    for number in range(-5, args.observations):  # the first 5 are the warm-up
         start = time.perf_counter()
-        loss = nn.functional.cross_entropy(model(inputs), targets)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        line = {"task": "train", "rank": rank, "steps": 1, "units": "items/s", "warmup": step < 0}
-        line["loss"] = loss.item()  # waits for the device, so the time is that of the step
-        line["rate"] = args.batch_size / (time.perf_counter() - start)
+        for _ in range(10):
+            loss = nn.functional.cross_entropy(model(inputs), targets)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        line = {"task": "train", "rank": rank, "units": "items/s", "steps": 10}
+        line["warmup"] = number < 0
+        line["loss"] = loss.item()  # waits for the device, so the time is that of the steps
+        line["rate"] = 10 * args.batch_size / (time.perf_counter() - start)
         print(json.dumps(line), file=metrics)
 distributed.destroy_process_group()

@@ -17,7 +17,7 @@ from ..options.doctor import DoctorOptions
 from ..options.suite import LaunchOptions
 from ..wrapped import wrapped
 from . import setup
-from .final_report import shown_width
+from .final_report import shown_width, write
 
 LIMIT = 9.0  # seconds for all checks
 _DRIVER = 4.0  # seconds of them in which the driver tells its devices
@@ -34,7 +34,7 @@ def main(options: DoctorOptions) -> int:
         facts = {"milabench": __version__, "python": sys.executable, "checks": found}
         sys.stdout.write(encode_indented(facts).decode())
     else:
-        sys.stdout.writelines(f"{line}\n" for line in _lines(found, shown_width(sys.stdout)))
+        write("\n".join([*_lines(found, shown_width(sys.stdout)), ""]), sys.stdout)
     return int(found[0].state == State.ERROR)
 
 
@@ -42,7 +42,7 @@ def _lines(found: Sequence[Diagnosis], width: int) -> Iterator[str]:
     counts = Counter(each.state for each in found)
     many = {State.ERROR: "s", State.WARNING: "s", State.OK: ""}
     each_state = [f"{n} {state}{many[state] * (n > 1)}" for state in State if (n := counts[state])]
-    yield f"Verdict  {'FAIL' if State.ERROR in counts else 'PASS'}: {', '.join(each_state)}"
+    yield f"{'FAIL' if State.ERROR in counts else 'PASS'}: {', '.join(each_state)}"
     yield from wrapped(f"milabench {__version__}, {sys.executable}", width, "Machine  ")
     yield ""
     indent = max(len(each.check) for each in found) + 10

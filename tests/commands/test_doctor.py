@@ -44,7 +44,7 @@ def test_the_worst_first(width: int, monkeypatch: pytest.MonkeyPatch, capsys) ->
 def test_warnings_are_in_nobodys_way(found: list[Diagnosis], capsys) -> None:
     del found[2]
     assert main(["doctor"]) == 0
-    assert capsys.readouterr().out.startswith("Verdict  PASS: 2 warnings, 1 ok\n")
+    assert capsys.readouterr().out.startswith("PASS: 2 warnings, 1 ok\n")
 
 
 @pytest.mark.usefixtures("found")

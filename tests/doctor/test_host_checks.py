@@ -16,6 +16,7 @@ from milabench_ddp.launch import py_spy
 from milabench_ddp.machine.detect import detect
 from milabench_ddp.machine.devices import Cluster, Device, Node
 from tests.doctor.conftest import Plant
+from tests.support.wait import PATIENCE
 
 CPU = detect("cpu", 1, {})
 GPU = Cluster("cuda", (Node("n1", (Device(0, "0", "NVIDIA H200"),), 8),))
@@ -75,7 +76,9 @@ def test_limits(files, locked, infiniband, states, tmp_path: Path, monkeypatch):
     assert [each.state for each in host_checks.limits(tmp_path)] == states
 
 
-def test_a_py_spy_that_works(plant: Plant):
+def test_a_py_spy_that_works(plant: Plant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(host_checks, "PATIENCE", PATIENCE)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "bin" / "python"))
     frame = {"filename": "a.py", "line": 1, "name": "f"}
     plant(py_spy=f"echo '{json.dumps([{'thread_name': 'MainThread', 'frames': [frame]}])}'")
     (found,) = host_checks.py_spy()
@@ -93,7 +96,7 @@ def test_a_py_spy_that_works(plant: Plant):
 def test_a_py_spy_that_is_not_there_not_allowed_or_hangs(
     program: str | None, advice: str, plant: Plant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(host_checks, "PATIENCE", 10.0 if "sleep" not in str(program) else 0.2)
+    monkeypatch.setattr(host_checks, "PATIENCE", PATIENCE if "sleep" not in str(program) else 0.2)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "bin" / "python"))
     monkeypatch.setattr(py_spy, "PTRACE_SCOPE", tmp_path / "scope")  # without Yama
     if program:

@@ -69,7 +69,7 @@ def torch(cluster: Cluster, limit: float) -> Iterator[Diagnosis]:
         yield ok(f"{name}: not checked on {cluster.arch}")
         return
     if name == "torch ":
-        yield (error if cluster.has_gpu else warning)("torch is not installed")
+        yield (error if cluster.has_gpu else warning)("torch is not installed", "pip install torch")
         return
     devices = part.devices if cluster.has_gpu else part.devices[:1]
     command = check_command(cluster.arch, devices, sys.executable, ["torch.compile"])

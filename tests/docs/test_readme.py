@@ -3,10 +3,12 @@
 import os
 import re
 import shutil
+from io import StringIO
 from pathlib import Path
 
 import pytest
 import record
+from docutils.core import publish_doctree
 
 from milabench_ddp.cli import COMMANDS, main
 
@@ -54,6 +56,12 @@ def test_the_recorded_run_is_of_the_suite(first: str, capsys: pytest.CaptureFixt
 def test_its_commands_are_those_of_the_program() -> None:
     verbs = set(re.findall(r"^``milabench (\w+)", README, re.MULTILINE))
     assert verbs == set(COMMANDS)
+
+
+def test_it_is_rst() -> None:
+    told = StringIO()
+    publish_doctree(README, settings_overrides={"warning_stream": told})
+    assert told.getvalue() == ""
 
 
 def test_it_is_short() -> None:

@@ -5,10 +5,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from msgspec import Struct
 
+from ..codec import about
 from ..errors import shortened
 from ..events import NAN_LOSS, NO_RATE, NO_USABLE_RATE, OUT_OF_MEMORY, Outcome
 from ..results.records import Payload
@@ -28,11 +29,11 @@ _BEFORE = re.compile(r"^(?:rank \d+: )?(?:exit status \d+: )?")  # an exception
 class Cause(Struct, frozen=True):
     """What failures have in common."""
 
-    text: str  # what went wrong
-    advice: str  # what to do about it, or empty
-    benchmarks: tuple[str, ...]  # all that it hit
-    where: tuple[str, ...]  # the same, with the process and the rank where it is one
-    failure: Failure  # the first of them
+    text: Annotated[str, about("what went wrong")]
+    advice: Annotated[str, about("what to do about it, or empty")]
+    benchmarks: Annotated[tuple[str, ...], about("all that it hit")]
+    where: Annotated[tuple[str, ...], about("the same, with the process or the rank if it is one")]
+    failure: Annotated[Failure, about("the first of them")]
 
 
 class _Kind(NamedTuple):

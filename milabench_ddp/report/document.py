@@ -17,7 +17,7 @@ from .. import __version__
 from ..codec import about
 from ..events import Status
 from ..results.records import Payload
-from .causes import causes_of
+from .causes import Cause, causes_of
 from .compat import MilabenchSummary
 from .energy import Energy, energy_of_row, unit_of_work
 from .failures import CellState, cell_state
@@ -199,16 +199,6 @@ SWEEP = RecordType(
         Field("lines", "", _lines, kind=several(LINE.type)),
     ],
 )
-CAUSE = RecordType(
-    "CauseReport",
-    "Why benchmarks failed: what their failures have in common.",
-    [
-        Field("text", "what went wrong", kind=str),
-        Field("advice", "what to do about it, or empty", kind=str),
-        Field("benchmarks", "all that it hit", kind=TEXTS),
-        Field("where", "the same, with the process and the rank where it is one", kind=TEXTS),
-    ],
-)
 REPORT = (
     Field("compat", "whether the statistics are milabench's own formulas", kind=bool),
     Field("verdict", "the verdict as a sentence: PASS: ..., FAIL: ..., none yet: ...", verdict,
@@ -229,7 +219,7 @@ REPORT = (
     Field("scores", "what the score is the mean of", "score.benchmarks",
           kind=tuple[BenchmarkScore, ...]),
     Field("causes", "of the failures; those that hit most benchmarks first",
-          lambda report: CAUSE.of_each(causes_of(report)), kind=several(CAUSE.type)),
+          causes_of, kind=tuple[Cause, ...]),
     Field("findings", "the worst first, then the dearest", kind=tuple[Finding, ...]),
     Field("checks", "what was looked for, found or not", kind=tuple[Check, ...]),
     Field("errors", "the sentences of the findings that are errors", kind=list[str]),

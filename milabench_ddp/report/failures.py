@@ -161,7 +161,7 @@ def cell_state(report: Report, row: Row) -> CellState | None:
 
 
 def decisive_failure(
-    name: str, failures: Sequence[Failure], runs: Iterable[RunInfo]
+    name: str, failures: Sequence[Failure], runs: Iterable[Run | RunInfo]
 ) -> Failure | None:
     """The failure that decided how a benchmark ended; None if it did not fail.
 

@@ -3,7 +3,7 @@
 from ...errors import shown_names
 from ...events import NAN_LOSS, NO_RATE, NO_USABLE_RATE, Outcome
 from ..causes import cause_of
-from ..failures import NO_RECORDS
+from ..failures import NO_RECORDS, decisive_failure
 from ..model import Failure
 from .finder import Finds, Found, Measurements, finding, grouped
 
@@ -85,20 +85,15 @@ def nan_loss(measured: Measurements) -> Finds:
 
 
 def _by_benchmark(measured: Measurements, name: str) -> Finds:
-    """The first reason of each benchmark, and how many failures there are.
-
-    Each node tells what it saw of a job; only the verdict on the whole knows which came first.
-    """
+    """The failure that decided how each benchmark ended, and how many there are."""
     configs = {row.name: row.config for row in measured.rows}
     meant = [failure for failure in measured.failures if _finding_of(failure) == name]
     for benchmark, failures in grouped((each.benchmark, each) for each in meant).items():
-        first, count = failures[0], len(failures)
-        who, reason, rank = first.tag or benchmark, first.reason, first.rank
-        whole = _reason_of_the_whole(measured, first)
-        if count > 1 and whole:
-            who, reason, rank = benchmark, whole, None
-        words = {"who": who, "reason": reason, "several": count if count > 1 else None}
-        evidence = {"failures": count, "outcome": first.outcome, "rank": rank}
+        first = decisive_failure(benchmark, failures, measured.runs) or failures[0]
+        count = len(failures)
+        who = first.tag if first.tag and first in failures else benchmark
+        words = {"who": who, "reason": first.reason, "several": count if count > 1 else None}
+        evidence = {"failures": count, "outcome": first.outcome, "rank": first.rank}
         advice = cause_of(first, configs.get(benchmark, {}))[1] if name == "failed" else ""
         yield Found(first.tag or "", evidence, words, benchmark, advice=advice)
 
@@ -108,13 +103,3 @@ def _finding_of(failure: Failure) -> str:
         if failure.reason.startswith(beginning):
             return name
     return "" if failure.outcome == Outcome.CANCELLED else "failed"
-
-
-def _reason_of_the_whole(measured: Measurements, failure: Failure) -> str:
-    """The reason of the benchmark of a failure, if it ended alike; empty if it is not known."""
-    for run in measured.runs:
-        if run.path == failure.folder and run.state is not None:
-            state = run.state.benchmarks.get(failure.benchmark)
-            if state is not None and state.status == failure.outcome:
-                return state.reason
-    return ""

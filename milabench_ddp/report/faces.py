@@ -136,6 +136,7 @@ def folded_blocks(report: Report) -> Iterator[Block]:
         yield TableBlock(table if report.compat else compact(table))
     else:
         yield NOTHING
+    yield Fold("What to do about the failures", to_do(report))
     for group in failures_of_benchmarks(report):
         for first, *others in group:
             yield Fold(failure_sentence(first), output(first, others))

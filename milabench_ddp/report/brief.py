@@ -81,7 +81,8 @@ def told_together(group: Sequence[Finding]) -> tuple[str, ...]:
         return (f"{first.sentence} ({len(group) - 1} more like it{where}: --table findings)",)
     each = []
     for finding in reversed(benchmarks.values()):
-        each.append(filled(finder.each, {"benchmark": finding.benchmark, **finding.evidence}))
+        words = {"benchmark": finding.benchmark, "place": finding.place, **finding.evidence}
+        each.append(filled(finder.each, words))
     counts = {"findings": len(group), "count": len(benchmarks), "all": shown_names(each)}
     return (finder.many.format_map(counts),)
 

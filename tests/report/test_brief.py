@@ -38,6 +38,16 @@ def test_of_many_benchmarks_the_sentence_has_the_number_of_each() -> None:
     assert told.endswith("gpt-5 50%, gpt-4 40%, gpt-3 30%")
 
 
+def test_a_device_that_is_slow_in_many_benchmarks_is_named_in_one_line() -> None:
+    slower = {"b": 0.05, "c": 0.041}
+    found = [
+        Finding("long", name, "GPU 3", {"slower": share}, "slow_device", kind="slow")
+        for name, share in slower.items()
+    ]
+    (told,) = next(iter(warnings(report(*found)))).sentences
+    assert told.endswith("in 2 benchmarks: GPU 3 5.0% (b), GPU 3 4.1% (c)")
+
+
 def test_long_sentences_are_wrapped_under_their_beginning() -> None:
     advice = "set `nvidia-smi -i 5 -pl 700`, then look at its cooling"
     slow = Finding("gpt.0: rank 5 is slower than its peers, and 7 ranks wait for it", advice=advice)

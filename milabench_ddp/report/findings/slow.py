@@ -80,6 +80,8 @@ def _devices_compared(row: Row) -> Looked:
     section="ranks",
     is_traced=True,
     costs="slower",
+    many="a device is slower than the others in {count} benchmarks: {all}",
+    each="{place} {slower:.1%} ({benchmark})",
     looks_for="slow devices",
     among=_devices_compared,
 )
@@ -110,6 +112,8 @@ def _ranks_compared(row: Row) -> Looked:
     section="own",
     is_traced=True,
     costs="faster",
+    many="a rank is slower than the others in {count} benchmarks: {all}",
+    each="{place} {slower:.1%} ({benchmark})",
     looks_for="slow ranks",
     among=_ranks_compared,
 )

@@ -48,8 +48,13 @@ _KINDS = [
           r"\b(?:DefaultCPUAllocator|MemoryError|std::bad_alloc)\b",
           "this host ran out of memory",
           "start fewer ranks or loader workers on a node, or ask Slurm for more (--mem)"),
-    _Kind(rf"(?:{OUT_OF_MEMORY.pattern})(?:.*total capacity of (?P<size>[\d.]+ [KMGT]i?B))?",
-          "out of GPU memory[ ({size})]", "a smaller batch{smaller}"),
+    _Kind(r"out of memory.* capacity of (?P<size>\S+ \S+) .*\bProcess (?P<pid>\d+) has "
+          r"(?P<held>\S+ GiB)",
+          "out of GPU memory ({size}), of which process {pid} holds {held}",
+          "see whose it is (`ps -fp {pid}`), and end it; else a smaller batch{smaller}"),
+    _Kind(rf"(?:{OUT_OF_MEMORY.pattern})(?:.* capacity of (?P<size>\S+ \S+)|"
+          r".*; (?P<total>\S+ \S+) total capacity)?",
+          "out of GPU memory[ ({size})][ ({total})]", "a smaller batch{smaller}"),
     _Kind(r"No module named '?(?P<module>\w+)", "no module {module}",
           "`pip install {module}`, in the environment of the program"),
     _Kind(r"(?P<file>(?:[^\s:]*/)?(?P<name>[^\s:/]+)): Permission denied$",

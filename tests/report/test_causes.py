@@ -54,6 +54,25 @@ def test_the_cause_is_what_the_output_ends_with(
 
 
 @pytest.mark.parametrize(
+    ("said", "cause"),
+    [
+        (". GPU 0 has a total capacity of 44.56 GiB of which 1.06 GiB is free.", " (44.56 GiB)"),
+        (" (GPU 0; 47.54 GiB total capacity; 31.64 GiB already allocated;", " (47.54 GiB)"),
+        (
+            ". GPU 0 has a total capacity of 139.80 GiB of which 713.00 MiB is free. "
+            "Process 301 has 139.10 GiB memory in use. Including non-PyTorch memory, this process",
+            " (139.80 GiB), of which process 301 holds 139.10 GiB",
+        ),
+        ("", ""),
+    ],
+)
+def test_how_much_memory_there_is_and_who_holds_it(said: str, cause: str) -> None:
+    raised = f"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB{said}"
+    text, _ = cause_of(failure(reason=f"exit status 1: {raised}"), {})
+    assert text == f"out of GPU memory{cause}"
+
+
+@pytest.mark.parametrize(
     ("argv", "half"),
     [
         ({"--batch-size": 32}, ", such as half of it: --override 'b.argv.--batch-size=16'"),

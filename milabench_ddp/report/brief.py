@@ -49,7 +49,7 @@ def compact_names(names: Sequence[str]) -> str:
     together: dict[str, list[str]] = defaultdict(list)
     for name in names:
         head, dash, rest = name.partition("-")
-        is_plain = bool(dash) and "," not in name and len(names) > FEW_NAMES
+        is_plain = bool(dash) and "(" not in name and len(names) > FEW_NAMES
         together[head + dash if is_plain else name].append(rest if is_plain else "")
     shown = []
     for head, rests in together.items():

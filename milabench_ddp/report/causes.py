@@ -148,7 +148,7 @@ def _unknown(failure: Failure, state: CellState, shown: Sequence[str]) -> str:
     if state.word == "Traceback":
         return _plain(state.reason)
     reason = failure.reason or str(failure.outcome)
-    if failure.outcome == Outcome.LOST and failure.tag is not None:
+    if failure.outcome == Outcome.LOST:
         return f"lost: {reason}"
     if failure.rank is not None:
         reason = reason.removeprefix(f"rank {failure.rank}: ")
@@ -177,4 +177,4 @@ def _where(failure: Failure, alike: Sequence[Failure], row: Row | None) -> str:
     where, of = failure.benchmark, row.n if row else 1
     if failure.tag is not None and len(alike) < of:
         where = failure.tag if len(alike) <= 1 else f"{where} ({len(alike)} of {of:g} processes)"
-    return where if failure.rank is None else f"{where}, rank {failure.rank}"
+    return where if failure.rank is None else f"{where} (rank {failure.rank})"

@@ -25,7 +25,7 @@ def test_a_job_that_is_a_process_of_this_host(at: Workplace, suite: Suite, profi
     done = at.milabench("run", config, "--runner", str(profile), *WORDS)
     assert done.code == 1
     assert row(done.out, "good")[1:3] == ["0", "1"]
-    assert "bad.D0: failed: exit status 3" in done.out
+    assert "failed   bad: exit status 3" in done.out
     assert ": COMPLETED" in done.err or "bad: failed" in done.err
     again = at.milabench("run", "--resume", str(at.run()))
     assert (again.code, "nothing to run, all 2 have a result" in again.err) == (1, True)

@@ -191,7 +191,7 @@ class Attacker:
     def _lies(self, good: Path, broken: Broken, run: str, shown: Sequence[str]) -> Iterator[str]:
         """What a report does not say, or says that is not so."""
         text, document = shown[:2]
-        if "more like these" in text:  # it shows the first of findings that are alike
+        if "more like it" in text:  # it shows the first of findings that are alike
             text += run_command(["report", run, "--table", "findings"])[1]
         for name in broken.replaced if "run.json" not in broken.files else ():
             named = name.removesuffix(".data") in text or name in text

@@ -60,8 +60,8 @@ def test_long_sentences_are_wrapped_under_their_beginning() -> None:
 
 
 def test_many_names_that_begin_alike_are_told_as_in_bash() -> None:
-    names = ["bert-fp16", "brax", "bert-tf32-fp16", "gpt-a, rank 3", "t5-x", "bert"]
-    assert compact_names(names) == "bert-{fp16,tf32-fp16}, brax, gpt-a, rank 3, t5-x, bert"
+    names = ["bert-fp16", "brax", "bert-tf32-fp16", "gpt-a (rank 3)", "t5-x", "bert"]
+    assert compact_names(names) == "bert-{fp16,tf32-fp16}, brax, gpt-a (rank 3), t5-x, bert"
     assert compact_names(names[:3]) == "bert-fp16, brax, bert-tf32-fp16"
 
 

@@ -102,7 +102,7 @@ def test_the_process_or_the_rank_is_named_where_it_is_one() -> None:
     two = [one, failure(tag="D3"), failure(tag="D0", reason="killed by SIGTERM")]
     assert causes_of(report(*two, processes=4))[0].where == ("b (2 of 4 processes)",)
     ranked = causes_of(report(replace(one, reason="rank 5: killed by SIGABRT", rank=5)))
-    assert (ranked[0].where, ranked[0].text) == (("b, rank 5",), "killed by SIGABRT")
+    assert (ranked[0].where, ranked[0].text) == (("b (rank 5)",), "killed by SIGABRT")
 
 
 def test_the_verdict_on_the_whole_knows_what_was_first() -> None:

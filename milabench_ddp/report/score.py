@@ -37,10 +37,11 @@ class Score(Struct, frozen=True):
     of_others: float = NAN  # the score without those
     half_width: float = NAN  # of the 95 % interval of that, as a fraction
     per_watt: float = NAN  # of the benchmarks whose energy is known
+    no_rates: tuple[str, ...] = ()  # benchmarks that ended, and whose rates are no number
 
     @property
     def is_told(self) -> bool:
-        return self.baseline is not None or not math.isnan(self.value)
+        return bool(self.no_rates) or self.baseline is not None or not math.isnan(self.value)
 
     @property
     def told(self) -> list[str]:

@@ -48,12 +48,13 @@ def suite_score(
         enabled: the benchmarks of the suite; empty: all that were not disabled.
     """
     counting = [row for row in rows if row.weight > 0 and row.enabled]
-    reason = _why_none(rows, counting, runs, enabled)
+    no_rates = tuple(row.name for row in counting if row.summary.why_no_rate)
+    reason = _why_none(rows, counting, runs, enabled, no_rates)
     path = baseline.runs[0].path if baseline else None
     if not reason and baseline is not None:
         reason = _why_no_ratios(counting, runs, baseline)
     if reason:
-        return Score(reason=reason, baseline=path)
+        return Score(reason=reason, baseline=path, no_rates=no_rates)
     theirs = {row.name: row for row in baseline.rows} if baseline else {}
     scores = []
     errors = []
@@ -100,7 +101,13 @@ def _per_watt(row: Row) -> float:
     return row.score / energy.watts if energy is not None and energy.watts > 0 else NAN
 
 
-def _why_none(rows: Rows, counting: Rows, runs: Sequence[RunInfo], enabled: Container[str]) -> str:
+def _why_none(
+    rows: Rows,
+    counting: Rows,
+    runs: Sequence[RunInfo],
+    enabled: Container[str],
+    no_rates: Sequence[str],
+) -> str:
     """Why these benchmarks have no score of a whole suite; empty if they have."""
     if all(math.isnan(row.perf) for row in rows):
         return "nothing was measured"
@@ -110,9 +117,9 @@ def _why_none(rows: Rows, counting: Rows, runs: Sequence[RunInfo], enabled: Cont
         return "the run was cancelled"
     if not counting:
         return "no benchmark has a weight"
-    if unsure := [row.name for row in counting if row.summary.why_no_rate]:
-        are = "is" if len(unsure) == 1 else "are"
-        return f"{shown_names(unsure, SHOWN)} {are} no measurement"
+    if no_rates:
+        are = "is" if len(no_rates) == 1 else "are"
+        return f"{shown_names(no_rates, SHOWN)} {are} no measurement"
     if not any(row.score > 0 for row in counting):
         return "every benchmark failed"
     left_out = _left_out(rows, runs, enabled)

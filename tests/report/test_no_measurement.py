@@ -10,6 +10,7 @@ from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.charts.catalogue import rate_charts
 from milabench_ddp.report.comparison.compare import comparison_of
 from milabench_ddp.report.comparison.sides import Side
+from milabench_ddp.report.faces import report_text
 from milabench_ddp.report.fields import perf_of
 from milabench_ddp.report.formats import report_json
 from milabench_ddp.report.history.run_points import run_point
@@ -50,6 +51,7 @@ def test_it_is_in_no_score_and_no_pass(folder: Path) -> None:
     made = report_of([folder])
     assert math.isnan(made.score.value)
     assert made.score.reason == "dqn is no measurement"
+    assert "Score    none: dqn is no measurement\n" in report_text(made)
     assert not made.passed
     assert verdict(made).startswith("FAIL: ")
     assert "no steady state: its rate still rises from" in verdict(made)

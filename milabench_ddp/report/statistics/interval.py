@@ -61,13 +61,19 @@ class Series(Struct, frozen=True, dict=True):
         return self.found.start + len(self.rates)
 
     @cached_property
+    def error(self) -> MeanError:
+        """That of the mean, in its units."""
+        weights = np.array(self.seconds)
+        return mean_error((np.array(self.rates) - self.mean) * weights / weights.mean())
+
+    @cached_property
     def why_no_mean(self) -> str:
         """Why its mean tells nothing: empty if it does, or if too few rates show anything."""
         if not self.found.has_level:
             return f"{NO_LEVEL}: {self.found.problem}"
         if self.measured < steady.FEWEST or not self.mean > 0:
             return ""
-        far = max(SURE * _error(self).sem / self.mean, self.found.below, self.found.above)
+        far = max(SURE * self.error.sem / self.mean, self.found.below, self.found.above)
         if far < 1:
             return ""
         low, high = (rate_text(percentile(sorted(self.rates), share)) for share in (0.05, 0.95))
@@ -162,7 +168,7 @@ def over_launches(launches: Launches) -> MeanError:
 
 
 def _within_launch(launch: Sequence[Series]) -> MeanError:
-    errors = [_error(series) for series in launch]
+    errors = [series.error for series in launch]
     variances = [error.sem**2 for error in errors]
     total = math.fsum(variances)
     if not total:
@@ -170,8 +176,3 @@ def _within_launch(launch: Sequence[Series]) -> MeanError:
     # B. L. Welch, "The generalization of Student's problem", Biometrika 34, 1947
     shares = [(error.sem**2 / total) ** 2 / error.freedom for error in errors]
     return MeanError(math.sqrt(total) / len(launch), 1 / math.fsum(shares))
-
-
-def _error(series: Series) -> MeanError:
-    weights = np.array(series.seconds)
-    return mean_error((np.array(series.rates) - series.mean) * weights / weights.mean())

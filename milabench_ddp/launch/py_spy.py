@@ -12,6 +12,7 @@ from pathlib import Path
 from .stack_frames import Threads, of_py_spy
 
 NOT_INSTALLED = "py-spy would, and is not installed: pip install py-spy"
+ROOM = 1 << 18  # bytes of its output that nobody reads until it ends
 PTRACE_SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")
 
 
@@ -32,7 +33,12 @@ class Spy:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 errors="replace",
+                pipesize=ROOM,
             )
+
+    @property
+    def is_complete(self) -> bool:
+        return self._process is None or self._process.poll() is not None
 
     def told(self, deadline: float) -> tuple[Threads, str]:
         """The stacks, or why there are none and what would let it; by a deadline, monotonic."""

@@ -14,7 +14,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from msgspec import Struct
@@ -71,7 +71,9 @@ class Look:
             file = folder / str(pid)
             if _size(file) or (file.exists() and _catches(pid)):
                 self._answers[pid] = _Answer(pid, file)
-        self._spied = {pid: py_spy.Spy(pid) for pid in self._ranks if pid not in self._answers}
+        self._spied: dict[int, list[py_spy.Spy]] = {
+            pid: [] for pid in self._ranks if pid not in self._answers
+        }
         self._began = time.monotonic()
         self._computed = {pid: _cpu_seconds(pid) for pid in self._ranks}
         self.ask()
@@ -80,14 +82,19 @@ class Look:
         # The pids are found anew, now that they are pinned: they cannot have become others.
         for pid in self._find() & self._answers.keys():
             self._answers[pid].ask()
+        for pid, spies in self._spied.items():
+            spies.append(py_spy.Spy(pid))
 
     @property
     def can_ask(self) -> bool:
-        return bool(self._answers)
+        return bool(self._answers) or not self.is_complete
 
     @property
     def is_complete(self) -> bool:
-        return all(answer.is_complete for answer in self._answers.values())
+        spies = chain.from_iterable(self._spied.values())
+        return all(each.is_complete for each in self._answers.values()) and all(
+            spy.is_complete for spy in spies
+        )
 
     def found(self, deadline: float) -> list[Looked]:
         """The processes, ranks first; what py-spy tells by the ``deadline``, in monotonic time."""
@@ -103,7 +110,8 @@ class Look:
                 threads, *later = map(of_faulthandler, self._answers[pid].texts())
                 moves = any(each and each[-1] != threads[-1] for each in later if threads)
             elif pid in self._spied:
-                threads, untold = self._spied[pid].told(deadline)
+                (threads, untold), *again = (spy.told(deadline) for spy in self._spied[pid])
+                moves = any(later and later[-1] != threads[-1] for later, _ in again if threads)
             is_rank, state = pid in self._ranks, status(pid).get("State", "")[:1]
             rank, kernel = self._ranks.get(pid), _kernel(pid)
             words = _read(Path(f"/proc/{pid}/cmdline")).split("\0")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.launch import py_spy
-from milabench_ddp.launch.hangs import who_hangs
+from milabench_ddp.launch import py_spy, stacks
+from milabench_ddp.launch.hangs import calls_of, who_hangs
 from milabench_ddp.launch.py_spy import NOT_INSTALLED, Spy
 from milabench_ddp.results.state import RankCall
 
@@ -36,6 +36,25 @@ def test_a_rank_that_sleeps_in_c_tells_its_line(tmp_path: Path) -> None:
         process.kill()
     assert untold == ""
     assert [str(frame) for frame in threads[-1]] == ["own.py:6 in body", "own.py:9 in <module>"]
+
+
+@pytest.mark.parametrize(("does", "said"), [
+    ("time.sleep(1000)", "it hangs in `time.sleep(1000)` (own.py:4 in <module>)"),
+    ("while True: sum(range(9999))", "it is busy in `while True: sum(range(9999))` (own.py:4 in "),
+])  # fmt: skip
+def test_it_is_looked_at_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: str, said: str
+) -> None:
+    """A program that computes may be slow alone: it is not said to hang."""
+    monkeypatch.setattr(stacks, "PATIENCE", 20.0)
+    program = tmp_path / "own.py"
+    program.write_text(f"import time\n\nprint(flush=True)\n{does}\n")
+    with subprocess.Popen([sys.executable, program], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        (found,) = stacks.look([stacks.Look(lambda: {process.pid}, process.pid, None, tmp_path)])
+        process.kill()
+    assert who_hangs(calls_of(found)).startswith(said)
 
 
 def fake(folder: Path, monkeypatch: pytest.MonkeyPatch, error: str) -> Spy:

@@ -42,8 +42,8 @@ def _ranks_that_communicate(row: Row) -> Looked:
     section="ledger",
     is_traced=True,
     costs="faster",
-    many="exposed communication in {count} benchmarks: {all}",
-    each="{benchmark} {share:.0%} of a step (if it were hidden: {faster:.0%} faster)",
+    many="communication that nothing hides in {count} benchmarks, of each step: {all}",
+    each="{benchmark} {share:.0%}",
     looks_for="exposed communication",
     among=_ranks_that_communicate,
 )

@@ -19,6 +19,8 @@ UNSTABLE = 0.1  # the standard deviation of the observations, of their mean
     "see what the program counts as its work and its time (a GPU is asynchronous: synchronize it "
     "before the time is taken), or let it warm up for longer",
     section="rate",
+    many="{count} benchmarks have no rate, and are in no score: {all}",
+    each="{benchmark} ({why})",
 )
 def no_measurement(row: Row) -> Finds:
     """Rates whose mean tells nothing, because they have no level, or scatter over everything."""
@@ -26,7 +28,7 @@ def no_measurement(row: Row) -> Finds:
         alone = [each for each in row.counted if each.series and each.series.why_no_mean]
         where = in_some_of(alone, row.counted) if alone else ""
         place = alone[0].record.tag if alone else row.name
-        yield Found(place, {"processes": len(alone)}, {"why": why, "where": where})
+        yield Found(place, {"processes": len(alone), "why": why}, {"where": where})
 
 
 @finding(
@@ -34,7 +36,7 @@ def no_measurement(row: Row) -> Finds:
     "{place}: {problem}{where}",
     "let it warm up for longer",
     section="rate",
-    many="no steady state in {count} benchmarks; they still change: {all}",
+    many="the rates of {count} benchmarks still change: {all}",
     each="{benchmark} {change:+.1%}",
     looks_for="rates that still rise or fall",
     among=lambda row: sum(each.series is not None for each in row.counted),
@@ -61,7 +63,7 @@ def no_steady_state(row: Row) -> Finds:
     "to know the share of each: ± is unsure{where}",
     "let it run for longer, or repeat it",
     section="rate",
-    many="rates of {count} benchmarks move slowly between two levels, so their ± is unsure: {all}",
+    many="the rates of {count} benchmarks seldom change between two levels, so ± is unsure: {all}",
 )
 def bimodal(row: Row) -> Finds:
     """Rates at two levels, each seen too few times to know how much of the time it takes.
@@ -105,7 +107,7 @@ def until_not_reached(row: Row) -> Finds:
     "{place}: its rates scatter by {std:.0%} around their mean{where}",
     "see what else runs there, and how long each step is",
     section="rate",
-    many="the observations of {count} benchmarks vary: {all}",
+    many="the rates of {count} benchmarks scatter: {all}",
     each="{benchmark} {std:.0%}",
 )
 def unstable(row: Row) -> Finds:
@@ -128,7 +130,7 @@ def unstable(row: Row) -> Finds:
     "({seconds:.3g} of {of:.3g} s){where}",
     "measure it in the rate if it is part of the training",
     section="rate",
-    many="time between observations, and in no rate, in {count} benchmarks: {all}",
+    many="time between the measured steps, and in no rate, in {count} benchmarks: {all}",
 )
 def time_between_observations(row: Row) -> Finds:
     """Time that no rate measures, such as that of a validation."""
@@ -148,7 +150,7 @@ def time_between_observations(row: Row) -> Finds:
     "{left_out} of its {observations} rates[, in {several} processes,] are left out: it still "
     "warmed up",
     section="rate",
-    many="observations before the steady state, left out in {count} benchmarks: {all}",
+    many="rates left out in {count} benchmarks, which still warmed up: {all}",
     each="{benchmark} {left_out} of {observations}",
 )
 def start_up_left_out(row: Row) -> Finds:

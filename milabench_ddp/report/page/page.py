@@ -4,6 +4,7 @@ The sections of benchmarks are compressed where there are many, and so are their
 """
 
 import base64
+import math
 import zlib
 from collections import defaultdict
 from collections.abc import Sequence
@@ -12,9 +13,13 @@ from markupsafe import Markup
 
 from ...render.html import SHADES, anchors_of, cell, html_table
 from ...table import Column, without_unknown
+from ..brief import cause_sentence, checked, told_together
+from ..causes import causes_of
 from ..charts.catalogue import CHARTS
 from ..charts.chart import Chart
-from ..finding import Severity
+from ..finding import Finding, Severity
+from ..findings import FINDERS
+from ..findings.failed import OF_CAUSES
 from ..model import Report, Row
 from ..sentences import alike, failure_sentence, run_facts, score, skip_reason, verdict
 from ..tables.findings_tables import validation
@@ -70,11 +75,25 @@ def report_html(report: Report) -> str:
     return html_page(
         "report.html", ", ".join(run.name for run in report.runs), report=report, anchors=anchors,
         places=PLACES, verdict=verdict(report), score=score(report), run_facts=run_facts,
-        findings={severity: list(alike(report, severity)) for severity in Severity},
+        findings={severity: _groups(report, severity) for severity in Severity}, of_all=_of_all,
+        causes=causes_of(report), cause_sentence=cause_sentence, checks=list(checked(report)),
         strips=list(strips(report, anchors)), sections=sections, is_packed=is_packed, few=FEW,
         together=TOGETHER, packs=packs, sweep_figures=figures, failure_sentence=failure_sentence,
         skipped=skipped, validation=html_table(validation(report)), **_overview(report),
     )  # fmt: skip
+
+
+def _groups(report: Report, severity: Severity) -> list[list[Finding]]:
+    """The findings of each kind, without those about failures, of which the causes are shown."""
+    return [group for group in alike(report, severity) if group[0].name not in OF_CAUSES]
+
+
+def _of_all(group: Sequence[Finding]) -> str:
+    """A sentence about several findings of a kind; empty if their kind has none."""
+    finder = FINDERS.get(group[0].name)
+    first, *others = told_together(group)
+    is_of_all = len(group) > 1 and not others and finder is not None and finder.many
+    return first if is_of_all else ""
 
 
 def packed(sections: Sequence[BenchmarkSection], *, with_bodies: bool) -> str:
@@ -119,7 +138,7 @@ def _overview(report: Report) -> dict[str, object]:
 def spark(row: Row) -> tuple[str, str] | None:
     """The rate over time of the first process that measured: a path of a few points, in words."""
     process = next((each for each in row.processes if len(each.measured)), None)
-    if process is None:
+    if process is None or math.isnan(row.perf):
         return None
     rates = process.measured.lines.rate
     size = -(-len(rates) // SPARK_POINTS)

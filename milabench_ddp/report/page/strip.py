@@ -1,5 +1,6 @@
 """The strips of a page: how fast each device or rank was, beside the others of its benchmark."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
@@ -17,7 +18,7 @@ MOST_ROWS = 64
 DEVICES, RANKS = "devices", "ranks"
 MEANING = {
     DEVICES: "rates of devices beside their median",
-    RANKS: "speeds of ranks in their own work beside their median",
+    RANKS: "own speeds of ranks beside their median",
 }
 COLOURS = f"= is within {SHADES[0]:.0%}, orange slower, blue faster"
 
@@ -25,8 +26,11 @@ COLOURS = f"= is within {SHADES[0]:.0%}, orange slower, blue faster"
 def relative_speeds(row: Row) -> dict[RankId, float]:
     """How much faster than the median of its peers each device or rank is, as a fraction.
 
-    Of a process alone on a device its rate is compared, of a rank of a job its own work.
+    Of a process alone on a device its rate is compared, of a rank of a job its own work. It is
+    empty where the rate of the benchmark is no number.
     """
+    if math.isnan(row.perf):
+        return {}
     rates = series_of_devices(row.counted)
     groups = [{id: mean(each.mean for each in series) for id, series in rates.items()}]
     if not rates:

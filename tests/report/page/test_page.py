@@ -25,6 +25,7 @@ from tests.support.result_files import (
     write,
     write_state,
 )
+from tests.support.troubled_run import FAILED, troubled
 
 FRAME = len(script()) + len(style())
 VOID = {"input", "link", "meta"}  # elements without an end
@@ -120,6 +121,27 @@ def test_it_has_all_of_the_report(first: str) -> None:
     order = [first.index(f'id="{id}"') for id in ("findings", "benchmarks", "details")]
     assert order == sorted(order)
     assert first.index('class="verdict') < order[0]
+
+
+def test_failures_are_told_by_their_causes(tmp_path: Path) -> None:
+    """Eleven benchmarks failed for two causes: two cards, and a link to what each printed."""
+    troubled(tmp_path)
+    made = text_of(tmp_path)
+    shown = made[made.index('id="findings"') : made.index('id="peers"')]
+    cards = shown.split('<div class="finding ')[1:]
+    for card, names in zip(cards, ([f"big-{k}" for k in range(8)], list(FAILED)[8:]), strict=False):
+        assert card.startswith("error")
+        assert re.findall(r'href="#bench-([\w-]+?)--output"', card) == names
+    assert "CUDA out of memory" not in "".join(cards[2:])
+
+
+def test_findings_of_a_kind_are_one_card(tmp_path: Path) -> None:
+    troubled(tmp_path)
+    made = text_of(tmp_path)
+    shown = made[made.index('id="findings"') : made.index('id="peers"')]
+    (card,) = [card for card in shown.split('<div class="finding ') if "bench-03: device 2" in card]
+    assert "bench-07: device 2" in card
+    assert "1 more like this: bench-07" in card
 
 
 def test_each_chart_has_a_place_with_a_name(first: str) -> None:

@@ -148,9 +148,9 @@ class OpenPage:
                 found.append(message["params"]["request"]["url"])
         return found
 
-    def screenshot(self, path: Path) -> None:
-        """The whole page as a PNG."""
-        taken = self.command("Page.captureScreenshot", captureBeyondViewport=True)
+    def screenshot(self, path: Path, *, whole: bool = True) -> None:
+        """The page as a PNG: all of it, or what the window shows."""
+        taken = self.command("Page.captureScreenshot", captureBeyondViewport=whole)
         path.write_bytes(base64.b64decode(taken["data"]))
 
     def pdf(self, path: Path) -> None:

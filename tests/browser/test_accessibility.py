@@ -1,8 +1,10 @@
 """All pages by axe-core, and what it does not look for: the first screen, and what is cut."""
 
 import os
+import struct
 import threading
 from collections.abc import Iterator
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +59,8 @@ CUT = """
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A page of each kind, by its name."""
     folder = tmp_path_factory.mktemp("pages")
-    made = {name: report_html(report_of([run(folder / name)])) for name, run in REPORTS.items()}
+    with chdir(folder):
+        made = {name: report_html(report_of([run(Path(name))])) for name, run in REPORTS.items()}
     for name, level in (("before", 100.0), ("after", 80.0)):
         launched(folder / name, {"gamma": [level, 1.001 * level, 0.999 * level]})
     sides = [Side.read(str(folder / name)) for name in ("before", "after")]
@@ -155,6 +158,16 @@ def test_the_first_screen(browser: OpenPage, pages: dict[str, Path], name: str) 
     assert top(browser, rate) < 900 - 20
     assert browser.js(f"document.querySelector({rate!r}).getBoundingClientRect().right <= {RIGHT}")
     assert browser.texts("#main thead th")[1] == "perf"
+
+
+def test_its_pictures_in_the_documentation(browser: OpenPage, pages: dict[str, Path]) -> None:
+    """They are as large as the screen; SCREENS=docs writes them anew."""
+    folder = Path(os.environ.get("SCREENS", pages["troubled"].parent))
+    for width, scheme in ((1400, "light"), (400, "dark")):
+        browser.go(pages["troubled"], width=width, scheme=scheme)
+        path = folder / f"page-{width}.png"
+        browser.screenshot(path, whole=False)
+        assert struct.unpack(">II", path.read_bytes()[16:24]) == (width, 900)
 
 
 def test_the_head_and_the_first_column_stay(browser: OpenPage, pages: dict[str, Path]) -> None:

@@ -73,7 +73,7 @@ def test_a_run_that_is_killed(at: Workplace, run: "subprocess.Popen[str]"):
     assert watch.returncode == 1
     assert "held: lost" in err
     assert "the run was cut off" in err
-    assert any(line.startswith("Run ") and line.endswith("lost") for line in out.splitlines())
+    assert any(line.startswith("Run ") and ": lost, " in line for line in out.splitlines())
 
 
 def test_there_is_no_run(at: Workplace):

@@ -29,7 +29,9 @@ def test_a_report_format_is_a_line_and_a_template(package_copy: PackageCopy) -> 
     package_copy.add_line(formats, after="from ..render.blocks import", line=imported)
     entry = '    "wiki": Format(lambda report: render("wiki.html", report=report)),'
     package_copy.add_line(formats, after='"json": Format', line=entry)
-    assert package_copy.touched == {formats, template}
+    options = "milabench_ddp/options/reading.py"
+    package_copy.add_line(options, after='        "markdown",', line='        "wiki",')
+    assert package_copy.touched == {formats, options, template}
     done = package_copy.milabench("report", FIRST, "--format", "wiki")
     assert done.code == 0, done.err
     assert "<tr><td>resnet50</td><td>18.4</td></tr>" in done.out

@@ -83,7 +83,7 @@ _KINDS = [
           "`env: {{PYTHONFAULTHANDLER: 1}}` shows where; "
           "suspect what was built for another version"),
     _Kind(f"{NO_RATE}|{NO_USABLE_RATE}", "it reported no rate that can be used",
-          "let it write its rate as the script of `milabench new` does"),
+          "let it write metric lines; `milabench new` writes an example"),
     _Kind(NO_RECORDS, "", "run it again"),
     _Kind(NAN_LOSS, "", "see its data, its precision and its learning rate"),
 ]

@@ -31,19 +31,12 @@ def failed(measured: Measurements) -> Finds:
     return _by_benchmark(measured, "failed")
 
 
-@finding(
-    "error",
-    FAILURE,
-    "let it write its rate as the script of `milabench new` does",
-    layer="ensure_rate",
-    section="output",
-    of_runs=True,
-)
+@finding("error", FAILURE, layer="ensure_rate", section="output", of_runs=True)
 def no_rate(measured: Measurements) -> Finds:
     return _by_benchmark(measured, "no_rate")
 
 
-@finding("error", FAILURE, "run it again", layer="planning", of_runs=True)
+@finding("error", FAILURE, layer="planning", of_runs=True)
 def missing_records(measured: Measurements) -> Finds:
     """Benchmarks some of whose processes ended, and left no file that can be read."""
     return _by_benchmark(measured, "missing_records")
@@ -73,13 +66,7 @@ def survivors(measured: Measurements) -> Finds:
                 yield Found("", {"of": whose, "pids": pids}, words, name)
 
 
-@finding(
-    "error",
-    FAILURE,
-    "check its data, its precision and its learning rate",
-    layer="loss",
-    of_runs=True,
-)
+@finding("error", FAILURE, layer="loss", of_runs=True)
 def nan_loss(measured: Measurements) -> Finds:
     return _by_benchmark(measured, "nan_loss")
 
@@ -94,7 +81,7 @@ def _by_benchmark(measured: Measurements, name: str) -> Finds:
         who = first.tag if first.tag and first in failures else benchmark
         words = {"who": who, "reason": first.reason, "several": count if count > 1 else None}
         evidence = {"failures": count, "outcome": first.outcome, "rank": first.rank}
-        advice = cause_of(first, configs.get(benchmark, {}))[1] if name == "failed" else ""
+        advice = cause_of(first, configs.get(benchmark, {}))[1]
         yield Found(first.tag or "", evidence, words, benchmark, advice=advice)
 
 

@@ -25,6 +25,12 @@ PACKAGE = Path(milabench_ddp.__file__).parent
 # Calls that wait for a FIFO without a writer, and read a device without end
 WAITS = re.compile(r"\.read_(text|bytes)\(|(?<!os)\.open\(\"|(?<!def )(?<![\w.])open\(|linecache")
 MAY_WAIT = {
+    "commands/new.py": "files of this package",
+    "config/merge.py": "files of this package",
+    "config/mistakes.py": "a file, which it looks at first",
+    "config/shipped.py": "files of this package",
+    "doctor/device_checks.py": "the kernel's files",
+    "launch/py_spy.py": "the kernel's files",
     "machine/host.py": "the kernel's files",
     "machine/provenance.py": "files of installed packages",
     "render/html.py": "files of this package",

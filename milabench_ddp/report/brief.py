@@ -25,6 +25,8 @@ def broken(report: Report) -> Iterator[Block]:
     else:
         for cause in causes:
             yield Findings("failed", (cause_sentence(cause),), cause.advice)
+    for cause in causes_of(report, cancelled=True):
+        yield Findings("stopped", (cause_sentence(cause),))
     for group in alike(report, Severity.ERROR):
         if group[0].name not in OF_CAUSES:
             yield Findings("error", told_together(group), advice_of(group))

@@ -91,11 +91,8 @@ _KINDS = [
 _PATTERNS = [(re.compile(kind.pattern, re.IGNORECASE), kind) for kind in _KINDS]
 
 
-def causes_of(report: Report) -> tuple[Cause, ...]:
-    """The causes of all failures, those that hit most benchmarks first.
-
-    What a person cancelled has none.
-    """
+def causes_of(report: Report, *, cancelled: bool = False) -> tuple[Cause, ...]:
+    """The causes of all failures, or of what was cancelled; those that hit most benchmarks first."""
     failures: dict[tuple[str, Path | None], list[Failure]] = defaultdict(list)
     for each in report.failures:
         failures[each.benchmark, each.folder].append(each)
@@ -104,7 +101,7 @@ def causes_of(report: Report) -> tuple[Cause, ...]:
     for (name, folder), own in failures.items():
         runs = [run for run in report.runs if run.path == folder]
         failure = decisive_failure(name, own, runs)
-        if failure is None or failure.outcome == Outcome.CANCELLED:
+        if failure is None or (failure.outcome == Outcome.CANCELLED) != cancelled:
             continue
         alike = [each for each in own if each.reason == failure.reason]
         row = rows.get(name)

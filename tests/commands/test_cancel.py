@@ -28,7 +28,7 @@ def test_a_job_is_cancelled(at: Workplace, suite: Suite, profile: Path):
     assert (done.code, "cancelled: " in done.err) == (0, True)
     done = at.milabench("watch", str(at.run()))
     assert done.code == 130
-    assert "x.D0: cancelled: its job was cancelled" in done.out
+    assert "stopped  x: its job was cancelled" in done.out
     done = at.milabench("cancel", str(at.run()))
     assert "cancelled: nothing, all have ended" in done.err
 

@@ -56,7 +56,7 @@ def test_a_failure_ends_neither_the_suite_nor_in_silence(at: Workplace, suite: S
 def test_a_program_that_measures_nothing_is_a_failure(at: Workplace, suite: Suite):
     done = at.milabench("run", suite(idle="print('hello')"), *ON_CPU)
     assert done.code == 1
-    assert "told no rate" in done.out
+    assert "it reported no rate" in done.out
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_what_had_a_finding_is_traced_apart_from_the_numbers(at: Workplace, suit
     assert not (at.run() / "traces" / "free").exists()
     assert outcome(at) == [("bound", 1), ("free", 1)]
     again = at.milabench("report", str(at.run())).out
-    assert f"Traces\n------\nbound: {path}\n" in again
+    assert f"\nTraces   bound: {path}\n" in again
     assert again.count("bound: data-bound") == 1
 
 

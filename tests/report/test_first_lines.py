@@ -14,7 +14,7 @@ from tests.support.failing_runs import fifteen_ways, hang, milabenchs
 FIRST, MOST = 12, 60  # lines
 # What is planted, with the culprits and the cause of each: a line of the first twelve has both
 PLANTED: Mapping[str, tuple[Callable[[Path], object], Mapping[str, str]]] = {
-    "first": (recorded("first"), {"gpt-fsdp 66% of a step": "exposed communication"}),
+    "first": (recorded("first"), {"gpt-fsdp 66%": "communication that nothing hides"}),
     "foreign": (
         milabenchs,
         {
@@ -41,7 +41,7 @@ PLANTED: Mapping[str, tuple[Callable[[Path], object], Mapping[str, str]]] = {
             "nan": "the loss became NaN",
             "option": "prog.py: unrecognized arguments",
             "rendezvous": "no connection to node7",
-            "silent": "reported no rate",
+            "silent": "no rate",
             "slow": "hangs in `time.sleep(60)`",
             "status": "exit status 3",
         },

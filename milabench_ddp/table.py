@@ -266,8 +266,7 @@ def csv_text(table: Table, unknown: str = "") -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([csv_cell(column.name) for column in table.columns])
     for row in table.rows:
-        shown = [unknown if _has_no_text(value) else csv_cell(value) for value in row]
-        writer.writerow(shown)
+        writer.writerow([unknown if _has_no_text(each) else csv_cell(each) for each in row])
     return out.getvalue()
 
 
@@ -280,8 +279,5 @@ def csv_cell(value: object) -> object:
     if not isinstance(value, str):
         return value
     text = visible(value)
-    return (
-        f"'{text}"
-        if text.startswith(("=", "+", "-", "@", "\t")) and not _NUMBER.fullmatch(text)
-        else text
-    )
+    is_formula = text.startswith(("=", "+", "-", "@", "\t")) and not _NUMBER.fullmatch(text)
+    return f"'{text}" if is_formula else text

@@ -28,10 +28,7 @@ def main(options: ListOptions) -> int:
 
 
 def run(request: SuiteRequest, facts: MachineFacts, out: TextIO) -> int:
-    """Print a table of the benchmarks that would run; below it, why the others would not.
-
-    Returns 0; raises ConfigError and SelectionError.
-    """
+    """Print a table of the benchmarks that would run; below it, why the others would not."""
     for line in _lines(load(request, facts)):
         out.write(f"{line}\n")
     return 0

@@ -31,10 +31,7 @@ def main(options: ResolveOptions) -> int:
 
 
 def run(request: SuiteRequest, facts: MachineFacts, explain: bool, out: TextIO) -> int:
-    """Print the selected benchmarks as YAML; with ``explain``, also where each value comes from.
-
-    Returns 0; raises ConfigError and SelectionError.
-    """
+    """Print the selected benchmarks as YAML; with ``explain``, also where each value comes from."""
     resolved = resolve(request, facts)
     chosen = {}
     for name, result in resolved.benchmarks.items():

@@ -159,8 +159,6 @@ def load(request: SuiteRequest, facts: MachineFacts, *, without_programs: bool =
     Args:
         without_programs: whether those whose programs do not exist are among those that would run:
             then a warning says so.
-
-    Raises what `resolve` raises.
     """
     with collected():
         resolved = _resolve(request, facts, with_programs=not without_programs)
@@ -201,10 +199,7 @@ def _read(request: SuiteRequest, warn: Warn) -> tuple[Sequence[Override], Entrie
 
 
 def _build(name: str, result: PresetResult) -> Benchmark:
-    """The benchmark as it runs where its program exists.
-
-    Raises ConfigError if it has no plan.
-    """
+    """The benchmark as it runs where its program exists."""
     entry = result.entry
     program = program_of(entry)
     assert program is not None, "a benchmark without a program is skipped"

@@ -90,10 +90,7 @@ def fill_scalar(scalar: ScalarNode, values: Values, *, is_last: bool) -> TreeNod
 
 
 def fill_all(entries: Entries, facts: MachineFacts, options: SizingOptions) -> Entries:
-    """Fill in the argv, env and voir of every benchmark.
-
-    Raises ConfigError for a placeholder that is not known, and for a malformed scaling file.
-    """
+    """Fill in the argv, env and voir of every benchmark."""
     sizer = Sizer(options.sizer, facts)
     base = facts.base
     machine: dict[str, Scalar] = {

@@ -20,10 +20,7 @@ class PresetResult(Struct, frozen=True):
 
 
 def choose_preset(asked: str, facts: MachineFacts, entries: Entries) -> str:
-    """The preset to apply: ``auto`` is ``full`` if there is a GPU, else ``small``.
-
-    Raises SelectionError for a name that is not standard and that no benchmark has.
-    """
+    """The preset to apply: ``auto`` is ``full`` if there is a GPU, else ``small``."""
     if asked == "auto":
         return "small" if facts.arch == "cpu" else "full"
     known = {"auto", *STANDARD}

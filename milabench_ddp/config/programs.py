@@ -18,8 +18,6 @@ def check_program(entry: MappingNode, presets: MappingNode, *, must_exist: bool)
 
     Args:
         must_exist: whether the program that it names has to be on this host.
-
-    Raises ConfigError.
     """
     program, stated = program_of(entry), entry.get("program")
     if program is None:

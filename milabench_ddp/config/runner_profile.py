@@ -170,10 +170,7 @@ SETTINGS: Mapping[str, Setting] = dict(_settings())
 
 
 def find_profile(name: str) -> Path:
-    """The file that ``--runner`` means: a path, or else the name of a shipped profile.
-
-    Raises ConfigError, with a suggestion, if it is neither.
-    """
+    """The file that ``--runner`` means: a path, or else the name of a shipped profile."""
     return find_file("runners", "profile", name, "--runner ")
 
 

@@ -242,8 +242,5 @@ DEFAULTS = {key.name: key.default for key in fields(Keys) if key.default is not 
 
 
 def check_values(entry: MappingNode) -> dict[str, Any]:
-    """The values by their keys; ``entry`` is final and interpolated.
-
-    Raises ConfigError for a value of the wrong type.
-    """
+    """The values by their keys; ``entry`` is final and interpolated."""
     return check_entries(KEYS, entry)

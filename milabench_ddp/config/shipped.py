@@ -39,10 +39,7 @@ def find_shipped(folder: str, name: str) -> Path | None:
 
 
 def find_config(config: str) -> Path:
-    """The file that ``config`` means: a path, or else the name of a shipped configuration.
-
-    Raises ConfigError, with a suggestion, if it is neither.
-    """
+    """The file that ``config`` means: a path, or else the name of a shipped configuration."""
     return find_file("config", "configuration", config)
 
 
@@ -53,8 +50,6 @@ def find_file(folder: str, kind: str, name: str, option: str = "") -> Path:
         folder: the folder of the shipped files: ``config`` or ``runners``.
         kind: the word for them in messages.
         option: begins messages.
-
-    Raises ConfigError, with a suggestion, if it is neither.
     """
     path = expanded(name)
     if path.exists() and not path.is_dir():  # also a pipe

@@ -143,10 +143,7 @@ class _Scaling(Struct):
 
 
 def read_scaling(path: Path) -> dict[str, Sequence[Observation]]:
-    """The observations of each benchmark's memory; reads milabench's versions 1 and 2.
-
-    Raises ConfigError, with the place, for a file of another form.
-    """
+    """The observations of each benchmark's memory; reads milabench's versions 1 and 2."""
     observed: dict[str, Sequence[Observation]] = {}
     for name, node in finalize(read_yaml(path)).without("version").entries.items():
         stated: _Scaling = checked(_Scaling, name, node)

@@ -214,9 +214,7 @@ def scalar_text(value: Scalar) -> str:
     """A scalar as text: ``true``, ``false`` and ``null`` as YAML spells them, else ``str()``."""
     if value is None:
         return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def describe_value(node: TreeNode) -> str:

@@ -23,8 +23,6 @@ def check_written(layer: MappingNode, known: Collection[str] = _WRITTEN_KEYS) ->
 
     A later layer may replace a wrong value, and then `check_values` does not see it. What needs
     another layer is not checked: placeholders, and parts that are missing.
-
-    Raises ConfigError for an unknown key, and for a value of the wrong type.
     """
     check_keys(known, layer)
     for name, node in layer.entries.items():

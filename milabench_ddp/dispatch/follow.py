@@ -71,11 +71,7 @@ class RunFollower:
                     observer.end(name, state.verdict)
 
     def follow(self, until: Callable[[], bool]) -> bool:
-        """Look until the run has ended, or ``until`` is true, which is asked after each look.
-
-        Returns:
-            whether the run has ended.
-        """
+        """Look until the run has ended, or ``until`` is true then; returns whether it has ended."""
         next_ask = self._clock()
         while True:
             self.look()

@@ -42,12 +42,11 @@ def _offered(profile: RunnerProfile) -> list[_Offer]:
     if NODELIST in profile.options:
         words.append(f"--nodes={profile.options[NODELIST]}")
     rows = re.findall(r"^(\S+) (\d+) (\S+)$", output_of(*words) or "", re.MULTILINE)
-    found = []
-    for partition, cpus, gres in rows:
-        is_default = partition.endswith("*")
-        if is_default or profile.partition is not None:
-            found.append(_Offer(int(cpus), "gpu" in gres))
-    return found
+    return [
+        _Offer(int(cpus), "gpu" in gres)
+        for partition, cpus, gres in rows
+        if profile.partition is not None or partition.endswith("*")  # the default one
+    ]
 
 
 def keep_nodes(count: int) -> list[str]:

@@ -58,9 +58,7 @@ def field(record: str, name: str) -> str:
 def own_id(environ: Mapping[str, str] = os.environ) -> str:
     """The id of the job of this process; empty outside of a job."""
     array, index = environ.get("SLURM_ARRAY_JOB_ID"), environ.get("SLURM_ARRAY_TASK_ID")
-    if array and index:
-        return f"{array}_{index}"
-    return environ.get("SLURM_JOB_ID", "")
+    return f"{array}_{index}" if array and index else environ.get("SLURM_JOB_ID", "")
 
 
 class JobStatus(Struct, frozen=True):
@@ -109,17 +107,13 @@ def _how_failed(job: str, word: str) -> str:
         return f"{host or 'its first node'} {NO_FILES}"
     if signal not in ("", "0", _OOM_SIGNAL):
         return f"killed by signal {signal}{where}"
-    if status not in ("", "0"):
-        return f"exit status {status}{where}"
-    return ""
+    return f"exit status {status}{where}" if status not in ("", "0") else ""
 
 
 def _last_word(job: str) -> str:
     rows = output_of("sacct", "-X", "--noheader", "--parsable2", "--format=State", f"--jobs={job}")
     words = [row.split()[0] for row in (rows or "").splitlines() if row.split()]
-    if words:
-        return words[-1]
-    return field(job_record(job), "JobState")
+    return words[-1] if words else field(job_record(job), "JobState")
 
 
 def why_stopped() -> Verdict:

@@ -48,9 +48,7 @@ class KillPolicy:
             self.stage = Stage.TERMINATED
 
     def seconds_left(self, now: float) -> float | None:
-        if self.stage is Stage.GIVEN_UP:
-            return None
-        return max(0.0, self._due - now)
+        return None if self.stage is Stage.GIVEN_UP else max(0.0, self._due - now)
 
     def advance(self, now: float) -> Stage | None:
         """The stage that is due now, or None; each stage is returned once."""

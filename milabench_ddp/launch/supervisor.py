@@ -225,6 +225,4 @@ class Supervisor:
 
 def _skew_ms(times: list[float]) -> float | None:
     """The span of times in seconds, as ms; None for fewer than two."""
-    if len(times) < 2:
-        return None
-    return (max(times) - min(times)) * 1e3
+    return (max(times) - min(times)) * 1e3 if len(times) > 1 else None

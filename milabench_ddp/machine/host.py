@@ -10,9 +10,10 @@ from ..errors import spans
 
 
 def host(root: Path = Path("/")) -> dict[str, object]:
+    uname = ("sysname", "nodename", "release", "version", "machine")
     return {
         "name": os.uname().nodename,
-        "os": operating_system(),
+        "os": dict(zip(uname, os.uname(), strict=True)),
         "distribution": _distribution(),
         "cpu": {
             "brand": cpu_name(root),
@@ -23,12 +24,6 @@ def host(root: Path = Path("/")) -> dict[str, object]:
         "memory_mib": _memory_mib(root),
         "load_average": round(os.getloadavg()[0], 2),  # over a minute: was the machine busy?
     }
-
-
-def operating_system() -> dict[str, str]:
-    uname = os.uname()
-    names = ("sysname", "nodename", "release", "version", "machine")
-    return dict(zip(names, uname, strict=True))
 
 
 def cpu_name(root: Path = Path("/")) -> str:

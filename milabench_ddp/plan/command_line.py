@@ -89,6 +89,4 @@ def _on_cores(words: Words, cores: Sequence[Sequence[int]]) -> Words:
 
 def taskset(words: Words, cpus: Sequence[int]) -> Words:
     """The same command, bound to these cores; unchanged if ``cpus`` is empty."""
-    if not cpus:
-        return words
-    return ("taskset", "--cpu-list", cpu_list(cpus), *words)
+    return ("taskset", "--cpu-list", cpu_list(cpus), *words) if cpus else words

@@ -39,10 +39,7 @@ class InstallGroup(Struct, frozen=True):
     benchmarks: tuple[str, ...]
 
     def digest(self) -> str:
-        """The digest of the files and of this Python, 16 hex digits.
-
-        Raises ConfigError for a file that cannot be read.
-        """
+        """The digest of the files and of this Python, 16 hex digits."""
         hashed = hashlib.sha256(sys.version.encode())
         for file in self.files:
             try:
@@ -53,10 +50,7 @@ class InstallGroup(Struct, frozen=True):
 
 
 def install_groups(benchmarks: Iterable[Benchmark]) -> list[InstallGroup]:
-    """The install groups with a ``requirements.txt`` beside a program, in order of appearance.
-
-    Raises ConfigError for a group whose name cannot name a folder.
-    """
+    """The install groups with a ``requirements.txt`` beside a program, in order of appearance."""
     members = defaultdict(list)
     for benchmark in benchmarks:
         members[benchmark.install_group].append(benchmark)

@@ -160,9 +160,7 @@ def _why_none_usable(told: RateCounts) -> str:
         said.append(f"{told.other_task} of other tasks than `train`")
     if told.warmup:
         said.append(f"{told.warmup} of the warm-up")
-    if not said:
-        return ""
-    return f"{NO_USABLE_RATE}: {'; '.join(said)}"
+    return f"{NO_USABLE_RATE}: {'; '.join(said)}" if said else ""
 
 
 def _why_not_one_rate(counts: list[RateCounts]) -> str:

@@ -107,9 +107,7 @@ def read_benchmark(run: RunDir, name: str, on_defect: OnDefect = refuse) -> Benc
     """
     path = run.state_json(name)
     raw = _read_object(path, on_defect)
-    if raw is None:
-        return None
-    return _checked(raw, path, run.benchmark(name), on_defect)
+    return None if raw is None else _checked(raw, path, run.benchmark(name), on_defect)
 
 
 def _benchmark(

@@ -145,6 +145,5 @@ def select(value: str | None, uuids: Sequence[str], instances: Sequence[str] = (
             if number is None or int(number[1]) >= len(uuids):
                 break
             chosen.append(Choice(int(number[1]), by_uuid=False))
-    if len({choice.position for choice in chosen}) < len(chosen):
-        return []
-    return chosen
+    is_repeated = len({choice.position for choice in chosen}) < len(chosen)
+    return [] if is_repeated else chosen

@@ -20,15 +20,12 @@ UNKNOWN = "-"
 _NUMBER = re.compile(r"-|[-+][\d.]+(?:e[-+]?\d+)?|-inf")
 MOST_DIGITS = 6  # of a number that is known to more
 SMALLEST = sys.float_info.min  # below it a float has no power of ten of its own
-LOPSIDED = 0.6  # of the longer side of an interval: a shorter one is shown beside it
+SKEWED, LEAST_SKEW = 0.4, 0.05  # by how much sides differ: of the longer one, or of the number
 LOST = 20  # a number keeps its first digit unless its uncertainty is so many times as large
 
 
 class Measured(float):
-    """A measured number, and its uncertainty, to which the digits of its text are cut.
-
-    Everywhere but in text it is a number like any other, at full precision.
-    """
+    """A measured number, a float everywhere but in text: its digits are cut to its uncertainty."""
 
     error: float  # in the same unit, to the farther end; NaN or 0 if it is not known
     sides: tuple[float, ...]  # that, or below and above where both differ much
@@ -40,7 +37,8 @@ class Measured(float):
     ) -> "Measured":
         made = super().__new__(cls, value)
         made.error, made.with_error, made.is_asked = max(errors), with_error, is_asked
-        made.sides = errors if min(errors) < LOPSIDED * made.error else (made.error,)
+        alike = SKEWED * max(made.error, LEAST_SKEW * abs(value))
+        made.sides = errors if made.error - min(errors) > alike else (made.error,)
         return made
 
     def text(self, format: str) -> str:

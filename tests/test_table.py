@@ -226,6 +226,7 @@ def test_no_cell_begins_a_formula(text: str) -> None:
         (890.0, 1733.0, "15,900 +1,800/-900"),
         (1733.0, 1100.0, "15,900 ±1,800"),  # they differ by less than is worth a reader's time
         (1733.0, 0.0, "15,900 +100/-1,800"),
+        (150.0, 50.0, "15,850 ±150"),  # and here by less than a fiftieth of the number
         (nan, nan, "15851"),
     ],
 )

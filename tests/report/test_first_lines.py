@@ -14,7 +14,7 @@ from tests.support.failing_runs import fifteen_ways, hang, milabenchs
 FIRST, MOST = 12, 60  # lines
 # What is planted, with the culprits and the cause of each: a line of the first twelve has both
 PLANTED: Mapping[str, tuple[Callable[[Path], object], Mapping[str, str]]] = {
-    "first": (recorded("first"), {"gpt-fsdp 66%": "communication that nothing hides"}),
+    "first": (recorded("first"), {"gpt-fsdp 66% of a step": "communication that nothing hides"}),
     "foreign": (
         milabenchs,
         {

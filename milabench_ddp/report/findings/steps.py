@@ -42,9 +42,9 @@ def _ranks_that_communicate(row: Row) -> Looked:
     section="ledger",
     is_traced=True,
     costs="faster",
-    many="communication that nothing hides in {count} benchmarks, of each step: {all}",
-    each="{benchmark} {share:.0%}",
-    looks_for="exposed communication",
+    many="communication that nothing hides in {count} benchmarks: {all}",
+    each="{benchmark} {share:.0%} of a step (if it were hidden: {gain})",
+    looks_for="communication that nothing hides",
     among=_ranks_that_communicate,
 )
 def exposed_communication(row: Row) -> Finds:
@@ -71,12 +71,12 @@ def exposed_communication(row: Row) -> Finds:
         "hidden_ms": hidden,
         "communication_ms": communication,
         "waiting_ms": waiting,
+        "gain": gain_text(gain),
         **numbers_of(gain),
     }
     words = {
         "step": step,
         "hidden": hidden if hidden > 0 else None,
-        "gain": gain_text(gain),
         "condition": condition(launches),
     }
     yield Found("", evidence, words)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from milabench_ddp.events import NO_RATE
 from tests.support.rates import noisy
 from tests.support.result_files import (
     config,
@@ -66,7 +67,7 @@ ENDED: dict[str, tuple[int, str, str]] = {
         "usage: prog.py [-h] [--batch-size BATCH_SIZE] way\n"
         "prog.py: error: unrecognized arguments: --batchsize 32\n",
     ),
-    "silent": (0, "it ended with 0 but reported no rate, so nothing was measured", ""),
+    "silent": (0, NO_RATE, ""),
     "slow": (-15, f"ended at its max_duration of 3 s: {HANG}", ""),
     "status": (3, "exit status 3", ""),
 }

@@ -15,7 +15,7 @@ from msgspec.structs import fields as keys_of
 
 from milabench_ddp.config import schema
 from milabench_ddp.config.runner_profile import SETTINGS, RunnerProfile
-from milabench_ddp.options.catalogue import COMMANDS
+from milabench_ddp.options.command_table import COMMANDS
 from milabench_ddp.options.option import arguments
 from milabench_ddp.report import export
 from milabench_ddp.report.fields import BENCHMARK, EXPORT, Field

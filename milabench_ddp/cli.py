@@ -8,7 +8,7 @@ import os
 import sys
 
 from . import __version__
-from .options.catalogue import COMMANDS, help_text
+from .options.command_table import COMMANDS, help_text
 from .streams import prepare_streams
 
 # Functions import the modules that `milabench --help` does not need: they take most of the time.

@@ -8,7 +8,7 @@ import pytest
 
 from milabench_ddp import __version__
 from milabench_ddp.cli import main, parse
-from milabench_ddp.options.catalogue import COMMANDS
+from milabench_ddp.options.command_table import COMMANDS
 from milabench_ddp.options.option import arguments
 from milabench_ddp.options.suite import ListOptions, RunOptions
 from milabench_ddp.report.comparison import comparison_faces
@@ -107,7 +107,7 @@ def test_a_run_loads_its_own_runner_and_the_text_of_its_report_alone(at: Workpla
 )
 def test_what_reads_runs_loads_no_option_of_a_suite(verb: str, modules: set[str]):
     found = in_rooms(loaded(verb, "--help"), "options.")
-    assert found == {"catalogue", "option", "parser", *modules}
+    assert found == {"command_table", "option", "parser", *modules}
 
 
 @pytest.mark.parametrize("words", ["--help", "run --help", "run --help all", "report --help"])

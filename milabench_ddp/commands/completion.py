@@ -7,7 +7,7 @@ from dataclasses import fields
 
 from ..config.shipped import find_shipped, shipped_files, shipped_suites
 from ..config.tree import default_base
-from ..options.catalogue import COMMANDS
+from ..options.command_table import COMMANDS
 from ..options.completion import CompletionOptions
 from ..options.option import arguments
 from ..results.find_run import newest_first, run_folders

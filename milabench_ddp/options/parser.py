@@ -8,7 +8,7 @@ from functools import partial
 from typing import NoReturn
 
 from ..errors import did_you_mean
-from .catalogue import COMMANDS
+from .command_table import COMMANDS
 from .option import arguments
 
 ALL = "all"

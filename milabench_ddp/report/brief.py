@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from ..errors import shown_names
 from ..render.blocks import Block, Brief, Fact, Findings
-from .causes import Cause, causes_of
-from .finding import Check, Finding, Severity, filled
+from .failure_causes import Cause, causes_of
+from .finding import Checked, Finding, Severity, filled
 from .findings import FINDERS
 from .findings.failed import OF_CAUSES
 from .model import Report
@@ -106,7 +106,7 @@ def checked(report: Report) -> Iterator[Fact]:
     yield Fact("Checked", tuple(told))
 
 
-def _among(check: Check) -> str:
+def _among(check: Checked) -> str:
     counts = sorted(set(check.compared.values()))
     low, high = counts[0], counts[-1]
     count = f"{low}" if low == high else f"{low} to {high}"

@@ -15,7 +15,7 @@ LEAST = 0.01  # of the measured steps: a sample of a hundred
 MATTERS = 0.005  # the smallest loss of speed that is told
 
 
-class Cause(Struct, frozen=True):
+class ClockCause(Struct, frozen=True):
     """A cause of lower clocks, with the reasons of NVML that it stands for."""
 
     word: str  # for a column
@@ -23,17 +23,17 @@ class Cause(Struct, frozen=True):
     reasons: frozenset[str]
 
 
-POWER = Cause("power", "power-capped", frozenset({"sw_power_cap"}))
-HEAT = Cause(
+POWER = ClockCause("power", "power-capped", frozenset({"sw_power_cap"}))
+HEAT = ClockCause(
     "heat", "slowed down by heat", frozenset({"sw_thermal_slowdown", "hw_thermal_slowdown"})
 )
-BRAKE = Cause(
+BRAKE = ClockCause(
     "power brake",
     "slowed down by the power brake of its server",
     frozenset({"hw_power_brake_slowdown"}),
 )
-HARDWARE = Cause("hardware", "slowed down by its hardware", frozenset({"hw_slowdown"}))
-SETTING = Cause(
+HARDWARE = ClockCause("hardware", "slowed down by its hardware", frozenset({"hw_slowdown"}))
+SETTING = ClockCause(
     "setting",
     "held at clocks that were set",
     frozenset({"applications_clocks_setting", "sync_boost", "display_clock_setting"}),
@@ -45,7 +45,7 @@ class Slowdown(Struct, frozen=True):
     """A device whose clocks a cause held down, over all launches of a benchmark."""
 
     label: str
-    cause: Cause
+    cause: ClockCause
     share: float  # of the measured steps
     clock: float  # SM, MHz, the mean meanwhile
     usual: float  # MHz, the mean otherwise; of other devices, or the device's highest, if never
@@ -97,7 +97,7 @@ def taken_while(devices: Iterable[Monitored]) -> str:
 
 
 @cache
-def causes_of(reasons: tuple[str, ...]) -> tuple[Cause, ...]:
+def clock_causes(reasons: tuple[str, ...]) -> tuple[ClockCause, ...]:
     """The causes behind the reasons of a sample.
 
     NVML names a slowdown by the hardware also where it names the heat or the power brake behind it.
@@ -108,12 +108,12 @@ def causes_of(reasons: tuple[str, ...]) -> tuple[Cause, ...]:
     return tuple(found)
 
 
-def _by_cause(devices: Iterable[Monitored]) -> Mapping[Cause | None, list[Stretch]]:
+def _by_cause(devices: Iterable[Monitored]) -> Mapping[ClockCause | None, list[Stretch]]:
     """The stretches in which each cause held the clocks down; None: nothing did."""
-    parts: dict[Cause | None, list[Stretch]] = defaultdict(list)
+    parts: dict[ClockCause | None, list[Stretch]] = defaultdict(list)
     for device in devices:
         for stretch in device.stretches:
-            for cause in causes_of(stretch.sample.clock_reasons or ()) or (None,):
+            for cause in clock_causes(stretch.sample.clock_reasons or ()) or (None,):
                 parts[cause].append(stretch)
     return parts
 

@@ -17,12 +17,12 @@ from .. import __version__
 from ..codec import about
 from ..events import Status
 from ..results.records import Payload
-from .causes import Cause, causes_of
 from .compat import MilabenchSummary
 from .energy import Energy, energy_of_row, unit_of_work
+from .failure_causes import Cause, causes_of
 from .failures import CellState, cell_state
 from .fields import IN_DOCUMENT, Field, RecordType, ReportedBenchmark, types_of, values_of
-from .finding import Check, Finding
+from .finding import Checked, Finding
 from .mfu import Peak
 from .model import Failure, Report
 from .process import ProcessResult
@@ -221,7 +221,7 @@ REPORT = (
     Field("causes", "of the failures; those that hit most benchmarks first",
           causes_of, kind=tuple[Cause, ...]),
     Field("findings", "the worst first, then the dearest", kind=tuple[Finding, ...]),
-    Field("checks", "what was looked for, found or not", kind=tuple[Check, ...]),
+    Field("checks", "what was looked for, found or not", kind=tuple[Checked, ...]),
     Field("errors", "the sentences of the findings that are errors", kind=list[str]),
     Field("warnings", "the sentences of the findings that are warnings", kind=list[str]),
     Field("notes", "the sentences of the findings that are notes", kind=list[str]),

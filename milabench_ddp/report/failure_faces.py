@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator
 
 from ..render.blocks import Block, Code, Line, Section
-from .causes import causes_of
+from .failure_causes import causes_of
 from .model import Failure, Report
 from .output import SHOWN
 from .sentences import failure_sentence, failures_of_benchmarks, some

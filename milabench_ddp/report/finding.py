@@ -47,7 +47,7 @@ class Finding(Struct, frozen=True):
     ] = None
 
 
-class Check(Struct, frozen=True):
+class Checked(Struct, frozen=True):
     """What was looked for: among how many, and where it could not be."""
 
     looks_for: str

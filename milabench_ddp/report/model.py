@@ -13,7 +13,7 @@ from ..results.records import Payload, is_finite, mapping_or_empty
 from ..samples import HostSample
 from ..table import Measured
 from .compat import MilabenchSummary
-from .finding import Check, Finding, Severity
+from .finding import Checked, Finding, Severity
 from .mfu import UNKNOWN, Utilisation
 from .monitored import Monitored
 from .process import Processes, ProcessResult, by_launch, counted, ended_ok, is_bandwidth
@@ -207,7 +207,7 @@ class Report(Struct, frozen=True):
     findings: tuple[Finding, ...] = ()  # the worst first
     planned: Mapping[str, Payload] = field(default_factory=dict)  # resolved, by name
     score: Score = NO_SCORE
-    checks: tuple[Check, ...] = ()  # what was looked for
+    checks: tuple[Checked, ...] = ()  # what was looked for
 
     @property
     def notes(self) -> list[str]:

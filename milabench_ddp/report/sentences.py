@@ -12,7 +12,7 @@ from operator import attrgetter
 from ..config.schema import SkippedBenchmark
 from ..errors import shown_names
 from ..events import Outcome
-from .causes import causes_of
+from .failure_causes import causes_of
 from .finding import Finding, Severity
 from .model import Failure, Report
 from .run_info import RunInfo

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.cli import main
-from milabench_ddp.options.catalogue import COMMANDS
+from milabench_ddp.options.command_table import COMMANDS
 from tests.support.result_files import write_state
 from tests.support.workplace import GOOD, Suite, Workplace
 

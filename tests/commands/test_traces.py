@@ -42,7 +42,7 @@ def test_what_had_a_finding_is_traced_apart_from_the_numbers(at: Workplace, suit
     assert outcome(at) == [("bound", 1), ("free", 1)]
     again = at.milabench("report", str(at.run())).out
     assert f"\nTraces   bound: {path}\n" in again
-    assert again.count("bound: data-bound") == 1
+    assert again.count("bound: its ranks wait for data") == 1
 
 
 def test_never_unless_asked_for(at: Workplace, suite: Suite):

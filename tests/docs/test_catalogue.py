@@ -11,7 +11,7 @@ from msgspec.structs import fields
 
 from milabench_ddp.cli import parse
 from milabench_ddp.config.schema import Keys
-from milabench_ddp.options.catalogue import COMMANDS
+from milabench_ddp.options.command_table import COMMANDS
 from milabench_ddp.report.findings import FINDERS
 from milabench_ddp.report.tables import REPORT_TABLES, TABLES
 

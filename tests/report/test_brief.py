@@ -3,13 +3,13 @@
 from milabench_ddp.render.text import text_of
 from milabench_ddp.report.brief import broken, checked, compact_names, warnings
 from milabench_ddp.report.faces import report_text
-from milabench_ddp.report.finding import Check, Finding, Severity
+from milabench_ddp.report.finding import Checked, Finding, Severity
 from milabench_ddp.report.model import Report, Row
 
 ROWS = (Row.unmeasured("b", 0, 1.0, {}),)
 
 
-def report(*findings: Finding, checks: tuple[Check, ...] = ()) -> Report:
+def report(*findings: Finding, checks: tuple[Checked, ...] = ()) -> Report:
     return Report(False, (), ROWS, findings=findings, checks=checks)
 
 
@@ -69,10 +69,10 @@ def test_what_was_looked_for_is_told_where_it_was_not_found() -> None:
     counts = {"a": 2, "b": 8, "c": 4}
     made = report(
         checks=(
-            Check("slow ranks", "slow_rank", 0, counts, {"10 steps": ("d",)}),
-            Check("losses that rise", "loss", 0, {"a": 1}, {}),
-            Check("waits", "waits", 3, {"a": 1}, {"10 steps": ("e",)}),
-            Check("lost devices", "lost", 0, {}, {"no readings": ("",)}),
+            Checked("slow ranks", "slow_rank", 0, counts, {"10 steps": ("d",)}),
+            Checked("losses that rise", "loss", 0, {"a": 1}, {}),
+            Checked("waits", "waits", 3, {"a": 1}, {"10 steps": ("e",)}),
+            Checked("lost devices", "lost", 0, {}, {"no readings": ("",)}),
         )
     )
     assert text_of(checked(made), 80).splitlines() == [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from milabench_ddp.report.clocks import causes_of
+from milabench_ddp.report.clocks import clock_causes
 
 
 @pytest.mark.parametrize(
@@ -21,4 +21,4 @@ from milabench_ddp.report.clocks import causes_of
     ],
 )
 def test_the_causes_behind_the_reasons(reasons: tuple[str, ...], words: list[str]) -> None:
-    assert [cause.word for cause in causes_of(reasons)] == words
+    assert [cause.word for cause in clock_causes(reasons)] == words

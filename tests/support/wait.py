@@ -7,7 +7,7 @@ PATIENCE = 900.0  # seconds; it only bounds a hang, so it is long enough for a b
 
 
 def wait_for(what: Callable[[], object], timeout: float = PATIENCE) -> None:
-    """Check a condition until it is true; the test fails if that takes too long."""
+    """Checked a condition until it is true; the test fails if that takes too long."""
     deadline = time.monotonic() + timeout
     while not what():
         assert time.monotonic() < deadline, f"it did not come within {timeout:g} s"

@@ -17,7 +17,7 @@ from itertools import chain
 from msgspec.structs import replace
 
 from ...errors import contained
-from ..finding import KINDS, Check, Finding
+from ..finding import KINDS, Checked, Finding
 from ..model import Row
 from . import (
     bottlenecks,
@@ -98,7 +98,7 @@ def findings_of_row(row: Row, weight: float = 1.0) -> Iterator[Finding]:
             yield replace(finding, sentence=sentence, benchmark=row.name)
 
 
-def checks_of(measured: Measurements, findings: Sequence[Finding]) -> tuple[Check, ...]:
+def checks_of(measured: Measurements, findings: Sequence[Finding]) -> tuple[Checked, ...]:
     """What was looked for, in the order of the files; not where nothing can have it."""
     rows = {row.name: row for row in measured.rows}
     told = [FINDERS[finding.name].looks_for.split(", ") for finding in findings]
@@ -121,6 +121,6 @@ def checks_of(measured: Measurements, findings: Sequence[Finding]) -> tuple[Chec
         if compared or unknown:
             why = {reason: tuple(names) for reason, names in unknown.items()}
             checks.append(
-                Check(finder.looks_for, finder.name, counts[finder.looks_for], compared, why)
+                Checked(finder.looks_for, finder.name, counts[finder.looks_for], compared, why)
             )
     return tuple(checks)

@@ -2,7 +2,7 @@
 
 from ...errors import shown_names
 from ...events import NAN_LOSS, NO_RATE, NO_USABLE_RATE, Outcome
-from ..causes import cause_of
+from ..failure_causes import cause_of
 from ..failures import NO_RECORDS, decisive_failure
 from ..model import Failure
 from .finder import Finds, Found, Measurements, finding, grouped

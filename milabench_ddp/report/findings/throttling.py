@@ -3,7 +3,7 @@
 import math
 
 from ...errors import shown_names
-from ..clocks import BRAKE, HARDWARE, HEAT, MATTERS, POWER, SETTING, Cause, slowdowns
+from ..clocks import BRAKE, HARDWARE, HEAT, MATTERS, POWER, SETTING, ClockCause, slowdowns
 from ..model import Row
 from ..statistics.values import largest
 from .finder import Finds, Found, Looked, finding, grouped
@@ -89,7 +89,7 @@ def set_clocks(row: Row) -> Finds:
     return _slowed_down(row, SETTING)
 
 
-def _slowed_down(row: Row, *causes: Cause) -> Finds:
+def _slowed_down(row: Row, *causes: ClockCause) -> Finds:
     """A finding for each cause; it tells of the device that was held down most."""
     found = slowdowns(row.measuring)
     for cause in causes:

@@ -14,9 +14,9 @@ from markupsafe import Markup
 from ...render.html import SHADES, anchors_of, cell, html_table
 from ...table import Column, without_unknown
 from ..brief import cause_sentence, checked, told_together
-from ..causes import causes_of
 from ..charts.catalogue import CHARTS
 from ..charts.chart import Chart
+from ..failure_causes import causes_of
 from ..finding import Finding, Severity
 from ..findings import FINDERS
 from ..findings.failed import OF_CAUSES

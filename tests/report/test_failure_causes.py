@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from milabench_ddp.events import Outcome, Verdict
-from milabench_ddp.report.causes import cause_of, causes_of
+from milabench_ddp.report.failure_causes import cause_of, causes_of
 from milabench_ddp.report.model import Failure, Report, Row
 from milabench_ddp.report.run_info import RunInfo
 

@@ -92,7 +92,7 @@ _PATTERNS = [(re.compile(kind.pattern, re.IGNORECASE), kind) for kind in _KINDS]
 
 
 def causes_of(report: Report, *, cancelled: bool = False) -> tuple[Cause, ...]:
-    """The causes of all failures, or of what was cancelled; those that hit most benchmarks first."""
+    """The causes of all failures, or of what was cancelled; what hit most benchmarks first."""
     failures: dict[tuple[str, Path | None], list[Failure]] = defaultdict(list)
     for each in report.failures:
         failures[each.benchmark, each.folder].append(each)

@@ -55,6 +55,8 @@ _KINDS = [
     _Kind(rf"(?:{OUT_OF_MEMORY.pattern})(?:.* capacity of (?P<size>\S+ \S+)|"
           r".*; (?P<total>\S+ \S+) total capacity)?",
           "out of GPU memory[ ({size})][ ({total})]", "a smaller batch{smaller}"),
+    _Kind(r"No module named '?(?P<module>(?P<package>\w+)\.[\w.]+)", "no module {module}",
+          "the installed {package} lacks it: install a version that has it"),
     _Kind(r"No module named '?(?P<module>\w+)", "no module {module}",
           "`pip install {module}`, in the environment of the program"),
     _Kind(r"(?P<file>(?:[^\s:]*/)?(?P<name>[^\s:/]+)): Permission denied$",

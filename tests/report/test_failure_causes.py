@@ -30,6 +30,18 @@ def report(*failures: Failure, processes: int = 1, **verdicts: Verdict) -> Repor
         ("exit status 1", (*RAISED, "KeyError: 'x: not found'"), "KeyError: 'x: not found'", ""),
         ("exit status 1: ValueError: one. Two", (), "ValueError: one.", ""),
         ("exit status 127", ("sh: 1: nsys: not found",), "no such program: nsys", "PATH"),
+        (
+            "exit status 1",
+            (*RAISED, "ModuleNotFoundError: No module named 'torch.x.y'"),
+            "no module torch.x.y",
+            "the installed torch lacks it",
+        ),
+        (
+            "exit status 1",
+            (*RAISED, "ModuleNotFoundError: No module named 'x'"),
+            "no module x",
+            "`pip install x`",
+        ),
         ("exit status 2", ("main.py: error: no --x",), "main.py: no --x", "`main.py --help`"),
         ("exit status 3", (), "exit status 3, and it printed nothing", ""),
         ("exit status 3", ("bye", "^^^^"), "exit status 3, and printed last: bye", ""),

@@ -2,7 +2,8 @@
 
 A block of bash is run, one of YAML resolves, one of Python runs; a block with a caption is first
 written to the file that it names. Below ``:class: parsed`` the commands are only parsed, since they
-need GPUs, Slurm or minutes; below ``:class: recorded`` there is the recorded run ``runs/first``.
+need GPUs, Slurm or minutes (what ``new`` writes is run by ``tests/commands/test_new.py``); below
+``:class: recorded`` there is the recorded run ``runs/first``.
 """
 
 import os

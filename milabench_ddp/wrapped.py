@@ -42,9 +42,7 @@ def wrapped(
 
     Args:
         width: in columns.
-        first: stands before the first line.
         rest: stands before the others; None: as many blanks as ``first`` is wide.
-        cut: whether to break long words, too.
     """
     text = visible(text)
     if "\n" not in text and width_of(first + text) <= width:

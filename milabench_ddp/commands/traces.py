@@ -46,7 +46,6 @@ def make_traces(context: RunContext, when: str, *, quiet: bool) -> Iterator[str]
     """Run what is to be traced, in ``<run>/traces``; yields a sentence on each.
 
     Args:
-        context: the run, which has ended.
         when: ``always`` or ``on-finding``.
     """
     found = chosen(context.run, context.plan.benchmarks, when)

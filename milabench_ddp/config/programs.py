@@ -15,9 +15,6 @@ def check_program(entry: MappingNode, presets: MappingNode, *, must_exist: bool)
     """Check the program of a benchmark, its options and its voirfile.
 
     What a folder `definition` lacks is no mistake: milabench's suites name many that are elsewhere.
-
-    Args:
-        must_exist: whether the program that it names has to be on this host.
     """
     program, stated = program_of(entry), entry.get("program")
     if program is None:

@@ -63,7 +63,6 @@ class Membership:
     """The agents of one coordinator; for one thread, apart from ``beat``.
 
     Args:
-        run: the run folder, with the logs of the agents.
         agents: the connections to the started agents, by the names of their nodes.
         wake: a file descriptor; when it is readable, ``receive`` stops waiting.
         observer: is told which nodes do not join, are lost or back, or differ.

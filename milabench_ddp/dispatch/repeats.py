@@ -15,11 +15,7 @@ FAILURES = 3  # launches in which nothing was measured, after which ``--until`` 
 
 
 class RepeatCounter:
-    """Follows how precise the rate of a benchmark becomes with its launches.
-
-    Args:
-        run: the run folder, with the files of the launches that have ended.
-    """
+    """Follows how precise the rate of a benchmark becomes with its launches."""
 
     def __init__(self, run: RunDir, plan: RunPlan) -> None:
         self._run, self._most, self._until = run, plan.repeats, plan.until

@@ -170,11 +170,7 @@ def begin_traces(context: RunContext, benchmarks: tuple[Benchmark, ...]) -> RunC
 
 
 def resume_run(run: RunDir, settings: Mapping[str, str | int]) -> RunContext:
-    """Resume a run that was cut off; benchmarks with a final result are not run again.
-
-    Args:
-        settings: settings that replace those of the plan's runner profile.
-    """
+    """Resume a run that was cut off; benchmarks with a final result are not run again."""
     if not run.path.is_dir():
         raise RunDirError(f"--resume: no run folder {run.path}")
     with ExitStack() as lock:

@@ -110,7 +110,6 @@ def own_node(plan: RunPlan, rank: int, parts: int, name: str | None) -> tuple[No
     """This host as a node of a run, and how many GPUs it offers; 0 for CPU slots or a part of it.
 
     Args:
-        plan: the plan of the run, with the devices that it uses.
         parts: how many nodes share this host; 0 if it is one node.
     """
     if parts:
@@ -147,12 +146,7 @@ def launch_runner(
     environ: Mapping[str, str],
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[LaunchRunner]:
-    """A runner for the launches of this node; its devices are sampled inside the block.
-
-    Args:
-        meta: the provenance at the beginning of each result file.
-        environ: the environment, to which each process adds its own variables.
-    """
+    """A runner for the launches of this node; its devices are sampled inside the block."""
     router = SampleRouter()
     header = DataHeader(run.name, plan.arch, meta)
     states = [read_benchmark(run, each.name, ignore) for each in plan.benchmarks]

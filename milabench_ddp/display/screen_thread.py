@@ -36,10 +36,8 @@ def write_in_thread(
 
     Args:
         stream: where to write; it is closed at the end, unless it is ``sys.stderr`` itself.
-        jobs: each writes to the stream.
         picture: a context that the thread enters, which returns the function that draws; None
             draws nothing.
-        interval: seconds between two drawings.
     """
     thread = threading.Thread(
         target=_work,

@@ -143,9 +143,6 @@ class ChannelRanks:
     ``fd`` is readable when the channel was opened; ``look`` then finds out by whom. A rank that
     opens it for a single line is seldom seen: then only ``opened`` shows that it may not be alone.
     The kernel may count two openings as one, if they follow each other at once.
-
-    Args:
-        find: returns the pids of the processes that may open it.
     """
 
     def __init__(self, path: Path, find: Callable[[], set[int]]) -> None:

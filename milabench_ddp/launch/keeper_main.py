@@ -102,11 +102,7 @@ def _programs() -> Iterator[_Program]:
 
 
 class _ProcessKeeper:
-    """Keeps one program, in a process of its own.
-
-    Args:
-        release: where the moment of the release is read from.
-    """
+    """Keeps one program, in a process of its own."""
 
     def __init__(self, control: int, stdout: int, stderr: int, release: int) -> None:
         self._control, self._stdout, self._stderr = control, stdout, stderr

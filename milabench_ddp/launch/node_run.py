@@ -99,7 +99,6 @@ class LaunchRunner:
     """Runs launches on this node, one at a time, each with a writer of its own.
 
     Args:
-        environ: the environment to which each process's own is added.
         survivors: what earlier launches on any node have left; those that live here are told.
     """
 

@@ -57,8 +57,6 @@ class Look:
 
     Args:
         main: the process that was started: a launcher of ranks, or the only rank.
-        own_rank: the rank that it is itself, if known.
-        folder: ``$MILABENCH_STACKS`` of these processes.
     """
 
     def __init__(

@@ -43,7 +43,6 @@ class Supervisor:
     """Runs one launch, in the main thread.
 
     Args:
-        environ: the environment to which each process's own is added.
         emit: gets each event as it happens; an exception that it raises ends the launch and `run`.
         clock: monotonic, in seconds; the deadline and the grace are counted by it.
         has_room: whether more can be emitted now; while not, programs wait as at a full pipe. It

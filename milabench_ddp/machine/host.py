@@ -166,11 +166,7 @@ class OtherProcesses:
 
 
 def other_process(pid: int, unseen: str = "") -> str:
-    """A process in words, such as ``python3 (pid 4711, of alice)``; empty if it is our own.
-
-    Args:
-        unseen: what to say of a process that cannot be seen from here.
-    """
+    """A process in words, such as ``python3 (pid 4711, of alice)``; empty if it is our own."""
     import psutil
 
     try:

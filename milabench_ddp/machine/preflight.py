@@ -24,7 +24,6 @@ def node_facts(provenance: Mapping[str, Any], visible: int) -> dict[str, str]:
     """The facts of a node, by what a sentence calls them; facts that are not known are left out.
 
     Args:
-        provenance: of the node, as ``provenance.collect`` returns it.
         visible: how many GPUs the node offers, of which a run may use fewer; 0 for CPU slots.
     """
     host, accelerators = provenance["host"], provenance["accelerators"]

@@ -30,11 +30,9 @@ def option(
     Args:
         default: its value if the command line does not give one; with False it has no value.
         help: completes the sentence "this option is ...", or says what to do.
-        is_positional: whether it is an argument without a flag.
         begins: the title of the group in the help that it and the next ones are in.
         is_rare: whether only ``--help all`` has it.
         more: the keywords of other flags that set it, by the flag.
-        keywords: for ``ArgumentParser.add_argument``.
     """
     if default is False:
         keywords["action"] = "store_true"

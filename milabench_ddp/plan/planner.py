@@ -162,7 +162,6 @@ def place(benchmark: str, repeat: int, seed: int, side: int = 0) -> tuple[int, b
     It depends on nothing else, so ``--resume`` and ``--select`` keep the order of what is left.
 
     Args:
-        repeat: from 0.
         side: 0, or 1 for the second of two runs that take turns.
     """
     from hashlib import sha256

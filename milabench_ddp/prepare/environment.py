@@ -97,12 +97,7 @@ def make_environment(
     uv: str | None,
     force: bool = False,
 ) -> bool:
-    """Make the environment of a group, unless it exists; return whether it was made.
-
-    Args:
-        base: the folder that holds ``venv/``.
-        uv: the path of uv; None to use pip.
-    """
+    """Make the environment of a group, unless it exists; return whether it was made."""
     link = base / "venv" / group.name
     folder = link.with_name(f".{group.name}-{group.digest()}")
     if link.exists() and not link.is_symlink():

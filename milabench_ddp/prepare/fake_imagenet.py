@@ -79,11 +79,7 @@ def is_complete(folder: Path, wanted: FakeImageNet) -> bool:
 
 
 def make(folder: Path, wanted: FakeImageNet, advance: Callable[[int], None]) -> None:
-    """Make the missing images, with one thread for each core of this process.
-
-    Args:
-        advance: called with the number of images that have been added.
-    """
+    """Make the missing images, with one thread for each core of this process."""
     if is_complete(folder, wanted):
         return
     kept = "; the images made so far are kept: run the same command again to continue"

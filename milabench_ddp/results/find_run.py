@@ -28,11 +28,7 @@ class _Begun(Struct):
 
 
 def named_run(name: str | Path, base: Path | None = None) -> Path:
-    """The path of the run that a name means; of what it does not find, the reader of runs says so.
-
-    Args:
-        base: the folder of ``runs/``; by default ``default_base``.
-    """
+    """The path of the run that a name means; what is not there is left to the reader of runs."""
     path, words = Path(name), str(name)
     if path.exists() or "/" in words:
         return path

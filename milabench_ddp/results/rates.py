@@ -143,11 +143,7 @@ class RateCounts(Struct):
 
 
 def why_nothing_measured(processes: Iterable[RateCounts]) -> str:
-    """Why no rate can be made of what the processes of a job told; empty if one can.
-
-    Args:
-        processes: the counts of all processes of the job, such as its torchruns on several nodes.
-    """
+    """Why no rate can be made of what the processes of a job told; empty if one can."""
     counts = list(processes)
     if not any(each.usable for each in counts):
         return next(filter(None, map(_why_none_usable, counts)), NO_RATE)

@@ -213,11 +213,7 @@ def _refuse_link(path: Path) -> None:
 
 
 def archive_attempt(run: RunDir, benchmark: str, kept: Collection[str] = ()) -> None:
-    """Move the result files of a benchmark to ``<benchmark>/attempts/<number>/``.
-
-    Args:
-        kept: the tags of processes whose files stay.
-    """
+    """Move the result files of a benchmark to ``<benchmark>/attempts/<number>/``."""
     mine = []
     for path in run.path.glob(f"{escape(benchmark)}.*"):
         if path.suffix in _SUFFIXES and path.stem not in kept and _belongs(path, benchmark):

@@ -89,10 +89,6 @@ def started_agents(
     """Start agents; gives their connections, by the names of their nodes.
 
     All agents have ended when the block is left: an agent ends when its input does, or is killed.
-
-    Args:
-        run: the run folder, where their logs go.
-        commands: the commands that start them, by the names of their nodes.
     """
     running: list[subprocess.Popen[bytes]] = []
     connections: dict[str, AgentConnection] = {}

@@ -56,7 +56,6 @@ def ssh_commands(
     Args:
         hosts: the hosts; this host itself is reached without ssh.
         key: the private key; None leaves the choice to ssh.
-        setup: shell commands to run before the agent.
     """
     ordered = sorted(hosts, key=lambda host: not host.main)
     commands = {}

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from milabench_ddp.options.catalogue import COMMANDS
+from milabench_ddp.options.command_table import COMMANDS
 
 from ..figure import Figure, Goal
 from ..paired import MILABENCH, in_turn, seconds

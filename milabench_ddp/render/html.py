@@ -61,7 +61,6 @@ def _environment() -> Environment:
 
 
 def _source(name: str) -> str:
-    """A template without the blanks around its lines, and without their ends."""
     lines = (TEMPLATES / name).read_text("utf-8").splitlines()
     return "".join(line.strip() for line in lines)
 
@@ -78,10 +77,8 @@ def html_table(
     """The table with its notes; a reader can sort it.
 
     Args:
-        table: the table.
         shaded: the columns whose cells show by colour how far they are from the median of their
             column, and the column whose median that is a share of: of a step, for its parts.
-        left_out: the columns that are not shown.
         marked: texts of first cells whose rows are marked, because a finding is about them.
         whole: what shows all rows, where there are too many for a page.
         label: a name that no other table of the page has; empty: its title.

@@ -31,7 +31,6 @@ def markdown_of(blocks: Iterable[of.Block]) -> str:
 
 
 def _lines(blocks: Iterable[of.Block]) -> Iterator[str]:
-    """An empty line stands between two blocks, unless they are of one list."""
     above: of.Block | None = None
     for block in blocks:
         lines = list(_block(block))

@@ -42,10 +42,8 @@ def report_of(
 
     Args:
         paths: the run folders; a folder that is named twice counts once.
-        compat_formulas: whether to use milabench's statistics instead of our own.
         weights: of the enabled benchmarks of a configuration, by name; None: the recorded weights.
         baseline: the folder of the run that the score is relative to; not for milabench's formulas.
-        pool: whether to pool runs that differ, too.
         of_any_size: whether to pool runs on different numbers of nodes and devices.
 
     Raises:

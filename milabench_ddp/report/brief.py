@@ -18,7 +18,6 @@ FEW_NAMES = 4
 
 
 def broken(report: Report) -> Iterator[Block]:
-    """The causes of failures, each once, then the errors."""
     causes = causes_of(report)
     if len(causes) > FULL:
         yield Brief("failed", tuple(f"{some(cause.where)}: {cause.text}" for cause in causes))
@@ -33,14 +32,12 @@ def broken(report: Report) -> Iterator[Block]:
 
 
 def warnings(report: Report) -> Iterator[Findings]:
-    """What is slow, the dearest first, then what is unsure."""
     for group in alike(report, Severity.WARNING):
         label = "warning" if group[0].kind == "other" else group[0].kind
         yield Findings(label, told_together(group), advice_of(group))
 
 
 def cause_sentence(cause: Cause) -> str:
-    """A cause with all that it hit."""
     if len(cause.where) == 1:
         return f"{cause.where[0]}: {cause.text}"
     return f"{cause.text}, in {len(cause.where)}: {compact_names(cause.where)}"
@@ -60,7 +57,6 @@ def compact_names(names: Sequence[str]) -> str:
 
 
 def to_do(report: Report) -> Iterator[Fact]:
-    """Each cause in full, with what to do, where the list at the top is brief."""
     causes = causes_of(report)
     if len(causes) > FULL:
         told = [" -> ".join(filter(None, (cause_sentence(one), one.advice))) for one in causes]
@@ -72,7 +68,6 @@ def advice_of(group: Sequence[Finding]) -> str:
 
 
 def told_together(group: Sequence[Finding]) -> tuple[str, ...]:
-    """The sentences about findings of a kind; of more than a few one, with their count."""
     first, finder = group[0], FINDERS.get(group[0].name)
     is_short = finder is not None and bool(finder.many)
     if len(group) == 1 or (len(group) <= FEW and not is_short):
@@ -114,6 +109,5 @@ def _among(check: Checked) -> str:
 
 
 def _in(names: Sequence[str]) -> str:
-    """In which benchmarks: by name, or by number where they are many; empty if it is the run."""
     few = ", ".join(names) if len(names) <= FEW else f"{len(names)} benchmarks"
     return f" in {few}" if any(names) else ""

@@ -49,7 +49,6 @@ def _alone(report: Report, row: Row) -> Report:
 
 
 def with_failure(report: Report, row: Row, error: Exception) -> Report:
-    """The report, with a failure in place of the measurements of a benchmark."""
     name = row.name
     empty, failed = unreadable(name, row.weight, row.n, error)
     rows = tuple(empty if each is row else each for each in report.rows)
@@ -59,14 +58,7 @@ def with_failure(report: Report, row: Row, error: Exception) -> Report:
 
 
 def unreadable(name: str, weight: float, count: float, error: Exception) -> tuple[Row, Failure]:
-    """The row and the failure of a benchmark that cannot be reported.
-
-    Args:
-        name: the benchmark.
-        weight: of its score.
-        count: its processes.
-        error: why.
-    """
+    """The row and the failure of a benchmark that cannot be reported."""
     reason = f"no report can be made of it: {reason_of(error)}"
     row = Row.unmeasured(name, max(count, 1.0), weight, {}, count)
     return row, Failure(name, "", None, Outcome.FAILED, reason)

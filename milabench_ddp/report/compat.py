@@ -85,7 +85,6 @@ def why_left_out(record: Record) -> str:
 
 
 def succeeded(record: Record) -> bool:
-    """Whether milabench counts a file with an end as a success."""
     if record.stopped or not record.reports:
         return True
     code = record.end.get("return_code") if record.end else None

@@ -73,7 +73,6 @@ def of_how_many(rows: Rows) -> tuple[str, ...]:
 
 
 def ranks_known(row: Row) -> tuple[int, int]:
-    """How many ranks the jobs of a benchmark have, and how many of them told their steps."""
     planned = known = 0
     for job in jobs_of(row.processes):
         if job.silent or job.stepless:

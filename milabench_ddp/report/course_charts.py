@@ -16,7 +16,6 @@ FROM_ZERO = {f"{DEVICES}-{name}" for name in ("load", "memory", "power")}
 
 
 def course_charts(report: Report) -> Iterator[Chart]:
-    """The page's charts over time of each benchmark, of which a value is known."""
     for row in report.rows:
         findings = [found for found in report.findings if found.benchmark == row.name]
         for course in courses_of(row, findings):
@@ -41,14 +40,6 @@ def course_chart(
     """A chart of at most ``theme.SERIES`` series; long ones are bands from minimum to maximum.
 
     It is None if no value is known.
-
-    Args:
-        course: what is drawn.
-        benchmark: that it is about.
-        title: of the chart.
-        y: what the vertical axis shows, with its unit.
-        scale: of the vertical axis.
-        most: points of a series.
     """
     found = reduced(course, most)
     if found is None:

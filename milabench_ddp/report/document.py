@@ -248,13 +248,11 @@ ReportDocument = make_dataclass(
 
 
 def document_of(report: Report) -> Document:
-    """All that a report says, as a ``ReportDocument``."""
     made: Document = ReportDocument(**values_of(REPORT, report))
     return made
 
 
 def benchmarks_of(report: Report) -> list[ReportedBenchmark]:
-    """The benchmarks of a report, with what it knows of each."""
     states = {row.name: cell_state(report, row) for row in report.rows}
     scaling: dict[str, Cell] = {}
     if not report.compat:

@@ -82,7 +82,6 @@ def _of_launch(devices: Sequence[Monitored], ngpu: float) -> Energy | None:
 
 
 def _energy(devices: Collection[Monitored], rate: float) -> Energy | None:
-    """The energy of devices that together do so many units of work in a second."""
     counted = _power(devices, "energy", by_counter)
     sampled = _power(devices, "power", by_power, AVERAGED)
     best = counted or sampled
@@ -104,7 +103,6 @@ def _power(
 
     Args:
         devices: at least one.
-        name: of the sensor.
         measure: calculates the power by the readings within a time.
         delay: seconds of the window of each whose readings are also of the time before it.
     """
@@ -125,7 +123,6 @@ def _power(
 
 
 def _mean(found: Sequence[Energy | None]) -> Energy | None:
-    """The mean over launches; None if one of them is not known."""
     known = [each for each in found if each is not None]
     count = len(known)
     if not known or count < len(found):

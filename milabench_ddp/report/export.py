@@ -147,7 +147,6 @@ OF_PROCESSES: Mapping[str, Callable[[Processes], Frame]] = {
 
 
 def frame_of(name: str, report: Report) -> Frame:
-    """A table of the one run of a report."""
     if name in OF_PROCESSES:
         return OF_PROCESSES[name]([process for row in report.rows for process in row.processes])
     run = {"run": str(report.runs[0].path)}
@@ -171,9 +170,6 @@ class RunTables:
 
     def frame(self, name: str) -> Frame:
         """A table as a frame of polars.
-
-        Args:
-            name: of the table, such as ``steps``.
 
         Raises:
             SelectionError: there is no such table.
@@ -238,8 +234,6 @@ def write_tables(
     Args:
         words: the runs: folders, folders of runs, globs.
         kind: one of ``FILE_KINDS``.
-        paths: the file of each table, by the table's name.
-        overwrite: whether to replace files that milabench did not write.
 
     Returns:
         how many lines each table has.
@@ -268,7 +262,6 @@ def write_tables(
 
 
 def _is_ours(kind: str, path: Path) -> bool:
-    """Whether a file has the columns of a table."""
     try:
         if kind == "csv":
             with open_file(path) as file:

@@ -61,7 +61,6 @@ NOTHING = Line("Nothing was measured.")
 
 
 def report_text(report: Report, width: int = WIDTH) -> str:
-    """The report in lines of at most ``width`` columns; with milabench's formulas they are long."""
     if report.compat:
         return text_of(milabench_blocks(report), sys.maxsize)
     return text_of(report_blocks(report), width)
@@ -97,7 +96,6 @@ def _rest(report: Report) -> Iterator[Fact]:
 
 
 def _next(report: Report) -> Iterator[Fact]:
-    """What to type next."""
     of = shlex.join(str(run.path) for run in report.runs)
     told = [f"milabench report {of} --open: charts, in a browser"]
     if report.failures:
@@ -108,7 +106,6 @@ def _next(report: Report) -> Iterator[Fact]:
 
 
 def milabench_blocks(report: Report) -> Iterator[Block]:
-    """The report with milabench's formulas."""
     for run in report.runs:
         yield Section(facts_of([run], HEAD + TAIL))
     yield Section([Line(MILABENCHS)])
@@ -122,7 +119,6 @@ def milabench_blocks(report: Report) -> Iterator[Block]:
 
 
 def folded_blocks(report: Report) -> Iterator[Block]:
-    """What everyone reads, then folds, the most important first."""
     yield Headline(verdict(report))
     facts: list[Block] = list(facts_of(report.runs, HEAD + TAIL))
     if report.compat or report.score.is_told:
@@ -158,7 +154,6 @@ def folded_blocks(report: Report) -> Iterator[Block]:
 
 
 def sweep_blocks(sweep: Sweep) -> Iterator[Block]:
-    """The metric, the tables with their notes, and what was skipped."""
     yield Headline(sweep.metric, sweep.meaning)
     yield from _of_sweep(sweep)
     yield Section(_skipped(sweep.skipped, "skipped: "))
@@ -193,7 +188,6 @@ def _bullets(findings: Iterable[Finding]) -> Iterator[Bullet]:
 
 
 def failure_rate(report: Report) -> str:
-    """The rate of failures with the verdict, as milabench tells it."""
     rate = report.failure_rate
     if math.isnan(rate):
         return "none: nothing was measured"
@@ -209,7 +203,6 @@ def _skipped(skipped: Iterable[SkippedBenchmark], first: str = "") -> Iterator[L
 
 
 def traces(report: Report) -> Iterator[str]:
-    """The first trace of each benchmark that was traced."""
     for run in report.runs:
         for name, files in run.traces.items():
             more = f" and {len(files) - 1} more" if len(files) > 1 else ""

@@ -119,12 +119,7 @@ def causes_of(report: Report, *, cancelled: bool = False) -> tuple[Cause, ...]:
 
 
 def cause_of(failure: Failure, config: Payload) -> tuple[str, str]:
-    """What went wrong, in one line, and what to do about it.
-
-    Args:
-        failure: the one that decided how its benchmark ended.
-        config: of its benchmark.
-    """
+    """What went wrong, in one line, and what to do about it."""
     state = state_of_failure(failure)
     shown = [line.strip() for line in failure.lines if not _NO_WORDS.fullmatch(line)]
     is_told = state.word == "Traceback" or failure.outcome != Outcome.FAILED
@@ -139,7 +134,6 @@ def cause_of(failure: Failure, config: Payload) -> tuple[str, str]:
 
 
 def _plain(text: str) -> str:
-    """The first sentence of a message, without the exit status that the exception explains."""
     return shortened(_SENTENCE_END.split(_BEFORE.sub("", text))[0], LONGEST)
 
 
@@ -172,7 +166,6 @@ def _smaller(name: str, config: Payload) -> str:
 
 
 def _where(failure: Failure, alike: Sequence[Failure], row: Row | None) -> str:
-    """Where in its benchmark a failure was: in all of it, in one process, or on a rank."""
     where, of = failure.benchmark, row.n if row else 1
     if failure.tag is not None and len(alike) < of:
         where = failure.tag if len(alike) <= 1 else f"{where} ({len(alike)} of {of:g} processes)"

@@ -16,12 +16,7 @@ TO_REPEAT = "to repeat it: bash "
 
 
 def outputs(report: Report, rows: int) -> Iterator[Block]:
-    """The last lines of the first failure of each cause, where a short report has room for them.
-
-    Args:
-        report: the report.
-        rows: how many its table has.
-    """
+    """The last lines of the first failure of each cause, where a short report has room for them."""
     causes = causes_of(report)
     for cause in causes:
         failure = cause.failure
@@ -35,7 +30,6 @@ def outputs(report: Report, rows: int) -> Iterator[Block]:
 
 
 def failures(report: Report) -> Iterator[Section]:
-    """The failures of each benchmark, and how to repeat it; of those that are alike the first."""
     for groups in failures_of_benchmarks(report):
         blocks: list[Block] = []
         for first, *others in groups:
@@ -55,7 +49,6 @@ def failures(report: Report) -> Iterator[Section]:
 
 
 def output(failure: Failure, others: list[Failure]) -> Iterator[Block]:
-    """What stands in the fold of a failure."""
     if failure.lines:
         yield Code(failure.lines[-LINES:])
     if failure.whole:

@@ -31,7 +31,6 @@ EXCEPTION = re.compile(
 
 
 def process_failure(process: ProcessResult) -> Failure:
-    """The failure of a process, with the end of its output."""
     record, verdict = process.record, process.verdict
     stack, whole_stacks = first_stack(record.path)
     lines, whole = tail(record.path, "stderr")
@@ -88,7 +87,6 @@ def benchmark_failures(
     """The failures of whole benchmarks, such as those of which no process ever ran.
 
     Args:
-        runs: the runs of the report.
         failed: the failures of processes; a benchmark that has one in a run is not repeated.
         enabled: the enabled benchmarks of the configuration; empty without one.
     """
@@ -163,13 +161,7 @@ def cell_state(report: Report, row: Row) -> CellState | None:
 def decisive_failure(
     name: str, failures: Sequence[Failure], runs: Iterable[Run | RunInfo]
 ) -> Failure | None:
-    """The failure that decided how a benchmark ended; None if it did not fail.
-
-    Args:
-        name: the benchmark.
-        failures: its failures.
-        runs: those in which it was.
-    """
+    """The failure that decided how a benchmark ended; None if it did not fail."""
     for run in runs:
         verdict = run.verdicts.get(name)
         if verdict is not None and verdict.outcome not in (Outcome.OK, Outcome.SKIPPED):

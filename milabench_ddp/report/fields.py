@@ -111,7 +111,6 @@ class Field(Struct, frozen=True):
         return Annotated[self.kind, about(self.meaning, self.unit)] if self.meaning else self.kind
 
     def of(self, subject: Any) -> Any:
-        """The value of a benchmark, or of what the field is of."""
         if self.like and subject.row.summary.why_no_rate:
             return NAN
         if callable(self.path):
@@ -121,7 +120,6 @@ class Field(Struct, frozen=True):
         return attrgetter(self.path or self.name)(subject)
 
     def in_table(self, row: Row) -> object:
-        """What its column shows of a benchmark."""
         if self.name == "perf":
             return perf_of(row)
         value = self.of(ReportedBenchmark(row))
@@ -131,7 +129,6 @@ class Field(Struct, frozen=True):
 
 
 def perf_of(row: Row) -> Measured:
-    """The rate of a benchmark, with its ``±`` where it has an interval."""
     below, above = row.sides if row.half_width >= 0 else (row.uncertainty, row.uncertainty)
     return Measured(
         row.perf,
@@ -266,7 +263,6 @@ def types_of(fields: Iterable[Field]) -> list[tuple[str, object]]:
 
 
 def values_of(fields: Iterable[Field], of: object) -> dict[str, object]:
-    """The values of a record, by name."""
     return {each.name: each.of(of) for each in fields}
 
 

@@ -37,7 +37,6 @@ class Format(Struct, frozen=True):
 
 
 def report_json(report: Report) -> str:
-    """The document of the report as JSON; ``docs/reference/report.schema.json`` describes it."""
     return encode_indented(document_of(report)).decode()
 
 
@@ -49,7 +48,6 @@ def report_html(report: Report) -> str:
 
 
 def of_blocks(report: Callable[[Report], str], render: Callable[[Iterable[Block]], str]) -> Format:
-    """A format that lays out blocks."""
     return Format(
         report,
         lambda table: render([TableBlock(table)]),
@@ -60,7 +58,6 @@ def of_blocks(report: Callable[[Report], str], render: Callable[[Iterable[Block]
 
 
 def text_format(width: int) -> Format:
-    """Text in lines of at most ``width`` columns."""
     return of_blocks(
         lambda report: report_text(report, width),
         lambda blocks: text_of(blocks, width),

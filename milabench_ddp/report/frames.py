@@ -20,7 +20,6 @@ Sample = DeviceSample | HostSample
 
 
 def steps(processes: Processes) -> Frame:
-    """A line for each step of each rank."""
     return STEPS.joined(part for process in processes for part in _steps(process))
 
 
@@ -64,7 +63,6 @@ def _rates(process: ProcessResult, teller: ProcessResult | None) -> Columns:
 
 
 def samples(processes: Processes) -> Frame:
-    """A line for each sample of each device."""
     parts = []
     for process, teller in zip(processes, tellers(processes), strict=True):
         for device, found in process.record.samples.items():
@@ -73,7 +71,6 @@ def samples(processes: Processes) -> Frame:
 
 
 def host_samples(processes: Processes) -> Frame:
-    """A line for each sample of each host."""
     parts = []
     for process, teller in zip(processes, tellers(processes), strict=True):
         if process.record.host:
@@ -123,7 +120,6 @@ def _events(process: ProcessResult) -> Iterator[Columns]:
 
 
 def _keys(process: ProcessResult) -> Columns:
-    """What tells its lines from those of other processes."""
     record = process.record
     names = {"run": str(process.run.path), "benchmark": record.name, "tag": record.tag}
     return {**names, "repeat": record.repeat or None}

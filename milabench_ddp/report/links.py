@@ -55,7 +55,6 @@ class LinkKind(Struct, frozen=True):
 
 @once
 def kinds_of(row: Row) -> list[LinkKind]:
-    """The links of a benchmark, by kind."""
     kinds: dict[tuple[str, str], list[Link]] = defaultdict(list)
     for link in links_of(row):
         kinds[link.kind].append(link)
@@ -63,7 +62,6 @@ def kinds_of(row: Row) -> list[LinkKind]:
 
 
 def links_of(row: Row) -> Iterator[Link]:
-    """The links of a benchmark, over its launches."""
     told: dict[tuple[int, int, int], list[Payload]] = defaultdict(list)
     for payload in row.tables.get("pair", ()):
         if not is_finite(payload.get("gb_s")):

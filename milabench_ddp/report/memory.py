@@ -22,7 +22,6 @@ class RankMemory(Struct, frozen=True):
     reserved: float
 
     def told(self, name: str) -> float:
-        """A number by the name that it has in the metric lines."""
         return self.numbers.get(name, NAN)
 
     def state(self, name: str) -> float:
@@ -39,7 +38,6 @@ class RankMemory(Struct, frozen=True):
 
     @property
     def used(self) -> float:
-        """The share of the device's memory that ``in_use`` is."""
         return ratio(self.in_use, self.state("total"))
 
     @property
@@ -48,7 +46,6 @@ class RankMemory(Struct, frozen=True):
 
 
 def memories(row: Row) -> Iterator[RankMemory]:
-    """What each rank of a benchmark told, in each launch."""
     for process in counted(row.processes):
         record = process.record
         told = {name: of for name, of in record.numbers.items() if name.startswith((*KINDS, STATE))}

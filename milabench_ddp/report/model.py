@@ -75,11 +75,9 @@ class Row(Struct, frozen=True, dict=True):
     def unmeasured(
         cls, name: str, fail: float, weight: float, config: Payload, n: float = 0
     ) -> "Row":
-        """The row of a benchmark that left no file."""
         return cls(name, fail, n, 0, NAN, NAN, NAN, NAN, NAN, weight, config=config)
 
     def reported(self, group: str) -> Payload:
-        """The facts that the programs reported under the key ``group``; empty without any."""
         return self.summary.facts.get(group, {})
 
     @property
@@ -104,7 +102,6 @@ class Row(Struct, frozen=True, dict=True):
         return 1
 
     def successful_launches(self) -> tuple[int, int]:
-        """The number of launches that ended ok, and of all launches that left files."""
         launches = by_launch(self.processes)
         return sum(map(ended_ok, launches)), len(launches)
 
@@ -148,7 +145,6 @@ class Row(Struct, frozen=True, dict=True):
         return median(medians or [self.reported("model").get("step_ms")])
 
     def told_mean(self, name: str) -> float:
-        """The mean of a number that the programs told; NaN if they did not."""
         return self.told[name].mean if name in self.told else NAN
 
     @property
@@ -161,7 +157,6 @@ class Row(Struct, frozen=True, dict=True):
 
     @property
     def half_width(self) -> float:
-        """The farther of its ``sides``."""
         return max(self.sides)
 
     @property
@@ -225,7 +220,6 @@ class Report(Struct, frozen=True):
         return [found.sentence for found in self.findings if found.severity is severity]
 
     def has(self, severity: Severity) -> bool:
-        """Whether there is a finding that is at least as serious."""
         return any(found.severity.rank <= severity.rank for found in self.findings)
 
     @property

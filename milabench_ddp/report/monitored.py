@@ -91,7 +91,6 @@ def inside(window: Window | None, samples: list[Sample]) -> list[Sample]:
 
 
 def monitored(processes: Processes) -> tuple[Monitored, ...]:
-    """Each device that was in use, in each launch."""
     found = []
     for process, teller in zip(processes, tellers(processes), strict=True):
         for device, samples in samples_in_use(process.record).items():
@@ -122,7 +121,6 @@ def tellers(processes: Processes) -> list[ProcessResult | None]:
 
 
 def samples_in_use(record: Record) -> dict[str, list[DeviceSample]]:
-    """The samples of a process's own devices while they were in use, by the device's index."""
     found = {}
     for device, samples in own_samples(record):
         if in_use := [sample for sample in samples if sample.used != 1 and sample.load != 0]:

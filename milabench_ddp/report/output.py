@@ -23,7 +23,6 @@ RANK = re.compile(r"^\s*rank\s*:\s*(\d+)")
 
 
 def cut(line: str) -> str:
-    """The line; of a very long one only the beginning is shown, and the file has all of it."""
     if len(line) <= LONGEST:
         return line
     return f"{line[:LONGEST]}... ({len(line)} characters)"
@@ -36,7 +35,6 @@ def tail(data: Path, stream: str) -> tuple[list[str], Path | None]:
     it into the ``.data`` file instead.
 
     Args:
-        data: the ``.data`` file of the process.
         stream: ``stdout`` or ``stderr``.
 
     Returns:
@@ -64,9 +62,6 @@ def tail(data: Path, stream: str) -> tuple[list[str], Path | None]:
 
 def first_stack(data: Path) -> tuple[list[str], Path]:
     """The first of the stacks of a process, that of the rank that hangs, and the file with all.
-
-    Args:
-        data: the ``.data`` file of the process.
 
     Returns:
         the lines, none if it does not tell its stack: then its output says more; and the file.
@@ -120,7 +115,6 @@ def of_rank(lines: Sequence[str], rank: int | None) -> list[str]:
 
 
 def without_launcher(lines: Sequence[str]) -> list[str]:
-    """The lines without those of torchrun: its log, its own traceback, its summary."""
     kept: list[str] = []
     in_summary = False
     rules = 0

@@ -16,12 +16,7 @@ LARGEST = 4 << 20  # bytes of a benchmark's files that are read while others may
 
 
 def launch_series(run: RunDir, tags: Iterable[str]) -> list[Series]:
-    """The steady state of each process of a launch that has ended; empty if none measured any.
-
-    Args:
-        run: the run folder.
-        tags: those of the processes of the launch.
-    """
+    """The steady state of each process of a launch that has ended; empty if none measured any."""
     records = tuple(read_events(run.data(tag)) for tag in tags)
     whole = Run(run.path, None, records, ())
     results = [ProcessResult(whole, record) for record in records]

@@ -32,10 +32,8 @@ def write_charts(
     """Write the charts of benchmarks; returns sentences on what was written.
 
     Args:
-        report: the report of the runs.
         select: names or globs of the benchmarks; empty for all.
         folder: where to; it is made if it is not there.
-        overwrite: whether to replace files that milabench did not write.
 
     Raises:
         SelectionError: nothing that was asked for can be drawn.
@@ -85,7 +83,6 @@ def write_files(charts: "Sequence[Chart]", folder: Path, *, overwrite: bool = Fa
 
 
 def named(charts: "Iterable[Chart]") -> "dict[str, Chart]":
-    """The charts by the names of their files, from benchmark and kind: safe on any disk."""
     found: dict[str, Chart] = {}
     taken: set[str] = set()
     for chart in charts:

@@ -79,7 +79,6 @@ def check_poolable(differences: Sequence[Difference]) -> None:
 
 
 def differences_of(runs: Sequence[Run]) -> list[Difference]:
-    """What runs differ in: software, hardware, preset, and the benchmarks that they share."""
     found = list(_compared(runs, [facts_of(run) for run in runs]))
     with_header = all(run.state is not None for run in runs)
     runs_of: dict[str, list[Run]] = defaultdict(list)
@@ -104,12 +103,10 @@ def mixed_facts(run: Run) -> Iterator[tuple[str, list[str]]]:
 
 
 def has_local_changes(run: Run) -> bool:
-    """Whether milabench's files differed from the commit that the run recorded."""
     return run.state is not None and bool(_of(run.state.header.machine, "milabench").get("dirty"))
 
 
 def _compared(runs: Sequence[Run], facts: Sequence[Facts]) -> Iterator[Difference]:
-    """The facts of which runs have different values; ``facts`` has those of each run."""
     for name in dict.fromkeys(name for known in facts for name in known):
         having: dict[str, list[str]] = defaultdict(list)
         for run, known in zip(runs, facts, strict=True):
@@ -120,7 +117,6 @@ def _compared(runs: Sequence[Run], facts: Sequence[Facts]) -> Iterator[Differenc
 
 
 def facts_of(run: Run) -> Facts:
-    """The software and hardware of a run, and its preset; what it did not record is left out."""
     facts = {name: " and ".join(values) for name, values in _facts_of_machines(run).items()}
     presets = {str(record.config.get("preset") or "") for record in run.records}
     if run.state is not None:
@@ -172,7 +168,6 @@ SOFTWARE = ("torch", "CUDA", "ROCm", "NCCL", "cuDNN", COMMIT)
 
 
 def _facts_of_meta(meta: Payload) -> Facts:
-    """The facts in the ``meta`` of a result file; one that is not there is empty."""
     torch, devices = _of(meta, "pytorch"), _of(meta, "accelerators")
     gpus = _gpus(meta)
     sizes = [_of(gpu, "memory").get("total") for gpu in gpus]

@@ -51,7 +51,6 @@ class ProcessResult(Struct, frozen=True, dict=True):
 
     @property
     def status(self) -> Status:
-        """The outcome of the process, or ``running``."""
         return Status(self.verdict.outcome) if self.verdict else Status.RUNNING
 
     @property
@@ -154,7 +153,6 @@ def by_launch(processes: Processes) -> list[Processes]:
 
 
 def ended_ok(launch: Processes) -> bool:
-    """Whether no process of a launch failed, or still runs."""
     return all(process.status is Status.OK for process in launch)
 
 
@@ -191,7 +189,6 @@ def counted(processes: Processes) -> Processes:
 
 
 def units_of(processes: Processes) -> list[str]:
-    """The units of their rates; more than one have no mean."""
     units = {each.record.units for each in processes if each.series is not None}
     return sorted(units - {""})
 
@@ -209,7 +206,6 @@ def per_launch(processes: Processes) -> float:
 
 
 def _series(measured: Weighed, found: Steady) -> Series | None:
-    """The steady observations as a series; None without any."""
     if len(measured) <= found.start:
         return None
     rates, seconds = measured.lines.rate[found.start :], measured.seconds[found.start :]
@@ -217,7 +213,6 @@ def _series(measured: Weighed, found: Steady) -> Series | None:
 
 
 def series_of_devices(processes: Processes) -> dict[RankId, list[Series]]:
-    """The series of the processes that run alone on a device, by device."""
     devices: dict[RankId, list[Series]] = defaultdict(list)
     for process in processes:
         if process.record.device is not None and process.series is not None:

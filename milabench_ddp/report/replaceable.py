@@ -14,7 +14,6 @@ def check_replaceable(path: Path, mark: str) -> None:
     An empty file can be replaced, and a path that is not a file, such as a pipe, is written to.
 
     Args:
-        path: where to write.
         mark: a text near the beginning of every file of this kind that milabench writes.
 
     Raises:
@@ -32,7 +31,6 @@ def check_replaceable(path: Path, mark: str) -> None:
 
 
 def refuse(path: Path) -> None:
-    """Raise RunDirError about a file that milabench did not write."""
     raise RunDirError(
         f"{path} exists, and milabench did not write it as such a file: "
         "name another, or add --overwrite"

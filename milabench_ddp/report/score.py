@@ -45,7 +45,6 @@ class Score(Struct, frozen=True):
 
     @property
     def told(self) -> list[str]:
-        """The score, with what counts as 0 in it, and that for energy where known."""
         if math.isnan(self.value):
             return [f"none: {self.reason}"]
         of = f" of {self.baseline}" if self.baseline else ""

@@ -23,7 +23,6 @@ _PRESET = re.compile(r"(disabled by the preset [^:]+): .*")  # `milabench list` 
 
 
 def verdict(report: Report) -> str:
-    """Whether all went well, how many benchmarks did, and what did not."""
     failed = {failure.benchmark for failure in report.failures}
     lost = failed.union(report.unmeasured, *(run.running for run in report.runs))
     well = sum(row.name not in lost for row in report.rows)
@@ -57,7 +56,6 @@ def _count(count: float, noun: str, plural: str = "s") -> str:
 
 
 def score(report: Report) -> str:
-    """The score, or why there is none; milabench's is rounded as it always was."""
     value, reason = report.score.value, report.score.reason
     if not report.compat:
         return "; ".join(report.score.told)
@@ -65,7 +63,6 @@ def score(report: Report) -> str:
 
 
 def run_facts(run: RunInfo) -> dict[str, str]:
-    """What was run, when and where, by what the lines are about; what is not known is empty."""
     outcome = "still going on" if run.outcome is None else run.outcome
     path = str(run.path)
     states = [f"running: {some(run.running)}"] if run.running else []
@@ -117,7 +114,6 @@ def skip_reason(skipped: SkippedBenchmark) -> str:
 
 
 def some(names: Sequence[str]) -> str:
-    """A single name, or the number of names and the first three."""
     if len(names) == 1:
         return names[0]
     more = ", ..." if len(names) > 3 else ""
@@ -125,7 +121,6 @@ def some(names: Sequence[str]) -> str:
 
 
 def failure_sentence(failure: Failure) -> str:
-    """What failed, how, and why."""
     where, reason = failure.tag or failure.benchmark, failure.reason
     if failure.rank is not None:
         where += f", rank {failure.rank}"
@@ -143,7 +138,6 @@ def failures_of_benchmarks(report: Report) -> Iterator[list[list[Failure]]]:
 
 
 def alike(report: Report, severity: Severity) -> list[list[Finding]]:
-    """The findings of a severity, those of one name together."""
     groups: dict[str, list[Finding]] = defaultdict(list)
     for finding in report.findings:
         if finding.severity is severity:

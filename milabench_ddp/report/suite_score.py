@@ -42,8 +42,6 @@ def suite_score(
     """The score of a suite, or the reason why there is none.
 
     Args:
-        rows: the benchmarks.
-        runs: the runs that they are from.
         baseline: the report on the run that the score is relative to; None without one.
         enabled: the benchmarks of the suite; empty: all that were not disabled.
     """
@@ -108,7 +106,6 @@ def _why_none(
     enabled: Container[str],
     no_rates: Sequence[str],
 ) -> str:
-    """Why these benchmarks have no score of a whole suite; empty if they have."""
     if all(math.isnan(row.perf) for row in rows):
         return "nothing was measured"
     if any(run.outcome is None for run in runs):
@@ -144,7 +141,6 @@ def _left_out(rows: Rows, runs: Sequence[RunInfo], enabled: Container[str]) -> d
 
 
 def _why_no_ratios(counting: Rows, runs: Sequence[RunInfo], baseline: Report) -> str:
-    """Why there are no ratios to the baseline; empty if each benchmark has one."""
     presets = {run.preset for run in (*runs, *baseline.runs)} - {""}
     if len(presets) > 1:
         return f"the baseline has another preset ({' and '.join(sorted(presets))})"

@@ -42,7 +42,6 @@ def summary_row(
         processes: those of the benchmark that left a file; at least one.
         weight: overrides the recorded weight; None keeps it.
         missing: the number of failures that are not failures of these processes.
-        peaks: the measured peaks of matrix products, for the MFU.
     """
     records = [process.record for process in processes]
     config = records[-1].config

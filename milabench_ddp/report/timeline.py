@@ -55,10 +55,7 @@ def write_timeline(
     """Write the timeline of benchmarks; returns a sentence on each process.
 
     Args:
-        report: the report of the runs.
         select: names or globs of the benchmarks; empty for all.
-        path: the file.
-        overwrite: whether to replace a file that milabench did not write.
 
     Raises:
         SelectionError: no selected benchmark timed its steps.
@@ -89,7 +86,6 @@ def write_timeline(
 
 
 def tracks_of(record: Record) -> list[TraceTrack]:
-    """The tracks of a process: those of its ranks that timed their steps."""
     tracks: list[TraceTrack] = []
     reference = None
     for rank, told in sorted(_timed(record).items()):
@@ -111,7 +107,6 @@ def _timed(record: Record) -> dict[int, Rank]:
 
 
 def _parts(told: Rank) -> dict[str, Sequence[float]]:
-    """The parts of each step, in the order of a step; empty if they are not known."""
     parts = {"data": told.wait_ms, **told.parts}
     if not told.parts or any(len(ms) != len(told.ms) for ms in parts.values()):
         return {}

@@ -40,7 +40,6 @@ class Told(Struct, frozen=True, dict=True):
 
 
 def told_numbers(processes: Processes) -> dict[str, Told]:
-    """Every number that the processes told, by its name."""
     names = dict.fromkeys(name for process in processes for name in process.record.numbers)
     numbers = {name: told_by(processes, name) for name in names}
     return {name: told for name, told in numbers.items() if told is not None}

@@ -70,7 +70,6 @@ class Axes(Struct, frozen=True):
         return self.x_of(x), self.y_of(y)
 
     def line(self, values: Iterable[Place]) -> str:
-        """The line through values, as the text of a path."""
         return line(self.place(x, y) for x, y in values)
 
     def span(self, span: Span) -> str:
@@ -98,10 +97,7 @@ def framed(
 
     Args:
         template: one that extends ``axes.html``.
-        axes: the frame.
-        spans: what is shaded in it.
         entries: of the legend, without the spans.
-        width: of the whole drawing.
         inside: what the template draws on the shades and the grid.
     """
     left = axes.left if axes.y_name else 0.0
@@ -135,7 +131,6 @@ def labels(
     """Names in a row: where not all have room, each second one, each third one and so on.
 
     Args:
-        names: the texts.
         middles: the middle of each, from left to right.
         room: from one middle to the next.
         most: the width of a name, of which more is cut off if it has no room.

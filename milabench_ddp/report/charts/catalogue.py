@@ -45,7 +45,6 @@ LEAST_RANGE = 0.02  # of the ratios that the axis shows, to both sides of 1
 
 
 def rate_charts(report: Report) -> Iterator[Chart]:
-    """A chart for each unit, with a bar for each benchmark that has a rate, and its interval."""
     measured = [row for row in report.rows if is_finite(row.perf)]
     for rows in grouped(measured, lambda row: row.unit):
         unit = rows[0].unit or "units/s"
@@ -67,7 +66,6 @@ def rate_charts(report: Report) -> Iterator[Chart]:
 
 
 def ledger_charts(report: Report) -> Iterator[Chart]:
-    """A chart for each benchmark whose ranks tell what is exposed."""
     for row in report.rows:
         table = ledger([row])
         if table:
@@ -75,13 +73,7 @@ def ledger_charts(report: Report) -> Iterator[Chart]:
 
 
 def ledger_chart(row: Row, table: Table, most: int = MOST_BARS) -> Chart:
-    """Where the time of a step goes: the items of the ledger, stacked, for each rank.
-
-    Args:
-        row: the benchmark.
-        table: its ledger.
-        most: the number of ranks that are drawn.
-    """
+    """Where the time of a step goes: the items of the ledger, stacked, for each rank."""
     lines = _records(table)
     items = [column.name for column in table.columns if column.name in LEDGER_AREAS]
     mean, *ranks = lines
@@ -108,7 +100,6 @@ def ledger_chart(row: Row, table: Table, most: int = MOST_BARS) -> Chart:
 
 
 def communication_charts(report: Report) -> Iterator[Chart]:
-    """Bandwidth and time by size, for each benchmark that measured messages of several sizes."""
     for row in report.rows:
         table = curve([row])
         operations: dict[str, list[dict[str, object]]] = defaultdict(list)
@@ -143,7 +134,6 @@ def _sizes(values: Iterable[object]) -> Scale:
 
 
 def link_maps(report: Report) -> Iterator[Chart]:
-    """A chart for each benchmark that measured pairs of ranks, and each number of ways."""
     for row in report.rows:
         by_ways: dict[int, list[Link]] = defaultdict(list)
         for link in links_of(row):
@@ -186,7 +176,6 @@ def ratio_chart(
     Args:
         found: of each its name, the ratio of its rates, the ends of its 95 % interval, which are
             NaN where they are not known, and the verdict.
-        title: what is compared.
         within: by how much a rate that is the same may differ, as a fraction.
     """
     far = [abs(value - 1) for value in known(ratio for _, ratio, *_ in found)]
@@ -225,6 +214,5 @@ CHARTS: Mapping[str, Callable[[Report], Iterator[Chart]]] = {
 
 
 def charts_of(report: Report) -> Iterator[Chart]:
-    """All charts of a report, by kind, in the order of its benchmarks."""
     for make in CHARTS.values():
         yield from make(report)

@@ -40,7 +40,6 @@ class Chart(Struct, frozen=True):
         """The chart as an element of a page, without its style: see ``theme``.
 
         Args:
-            width: of the drawing.
             kind: a class of the element, which tells it from others of this chart on the page.
         """
         drawing = self.draw(width)

@@ -125,7 +125,6 @@ def _shifts(curves: Sequence[Curve]) -> list[float]:
 
 
 def _drawn(curve: Curve, axes: Axes) -> dict[str, object]:
-    """What ``plot.html`` draws of a curve: its paths, and the places of its whiskers and points."""
     around = curve.around
     drawn: dict[str, object] = {"band": "", "whiskers": [], "points": [], "line": ""}
     if around and curve.is_band:

@@ -33,13 +33,11 @@ class Drawing(Struct, frozen=True):
 
 
 def line(places: Iterable[Place]) -> str:
-    """A line through places, as the text of a path; empty without any."""
     drawn = "L".join(f"{place(x)} {place(y)}" for x, y in places)
     return drawn and f"M{drawn}"
 
 
 def box(x: float, y: float, width: float, height: float) -> str:
-    """A rectangle, as the text of a path."""
     return f"M{place(x)} {place(y)}h{place(width)}v{place(height)}h{place(-width)}z"
 
 
@@ -49,7 +47,6 @@ def text_width(words: str) -> float:
 
 
 def widest(texts: Iterable[str]) -> float:
-    """The width of the widest of some words; 0 without any."""
     return max(map(text_width, texts), default=0.0)
 
 

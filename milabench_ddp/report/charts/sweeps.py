@@ -48,7 +48,6 @@ METRICS: Mapping[str, DrawnMetric] = {
 
 
 def sweep_charts(report: Report) -> Iterator[Chart]:
-    """A chart for each metric of each sweep over nodes, or of a part with few enough curves."""
     curves = {}  # the benchmarks that differ in their nodes alone, by that with the fewest
     fewest = []
     for group, is_known in alike_but_nodes(report.rows):
@@ -133,7 +132,6 @@ def _ideal(metric: DrawnMetric, row: Row, points: Sequence[ChartPoint]) -> Seque
 
 
 def heat_maps(report: Report) -> Iterator[Chart]:
-    """A chart for each metric of each sweep that has two axes and more."""
     combinations = [row for row in report.rows if row.matrix]
     for rows in grouped(combinations, lambda row: (row.unit, tuple(row.matrix))):
         axes = differing(rows)

@@ -20,7 +20,6 @@ def comparison_of(
 
     Args:
         before: the side that the ratios are relative to.
-        after: the other one.
         threshold: the smallest change that counts, as a fraction; None: any does, and what is
             within 3 % is the same.
         history: further runs, which tell how much launches of a benchmark differ.

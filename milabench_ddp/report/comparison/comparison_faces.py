@@ -36,14 +36,12 @@ LONG = 20  # rows; of a longer table, what changed is told by name below it, too
 
 
 def comparison_blocks(comparison: Comparison) -> Iterator[Block]:
-    """What differs, the table, and below it what to know about it."""
     yield Section(_head(comparison))
     yield Section([TableBlock(comparison_table(comparison))])
     yield Section(map(Bullet, _sentences(comparison)))
 
 
 def comparison_table(comparison: Comparison) -> Table:
-    """A row for each benchmark, for people."""
     columns = (
         Column("benchmark", "", "name"),
         Column("before", ",.4g", lambda each: _rate(each.before)),
@@ -75,7 +73,6 @@ def _interval(each: ComparedBenchmark) -> str | None:
 
 
 def comparison_csv(comparison: Comparison) -> str:
-    """The table for a spreadsheet, at full precision."""
     columns = [Column(name, "", path) for name, path in CSV.items()]
     return csv_text(table_from(columns, comparison.benchmarks))
 
@@ -142,7 +139,6 @@ def _changed(comparison: Comparison) -> Iterator[str]:
 
 
 def _counted(comparison: Comparison) -> Iterator[str]:
-    """How many benchmarks have each verdict: ``1 slower by more than 3%``."""
     for verdict, count in comparison.verdicts.items():
         is_change = verdict in (RatioVerdict.SLOWER, RatioVerdict.FASTER)
         beyond = ""

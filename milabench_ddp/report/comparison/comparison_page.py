@@ -31,8 +31,6 @@ def comparison_page(
     """The page.
 
     Args:
-        comparison: what ``compare`` found.
-        table: a row for each benchmark.
         head: both sides and what they differ in, each with its title.
         sentences: what to know about it.
         sides: both, or none to draw no rates over time.

@@ -22,7 +22,6 @@ def side_differences(before: Side, after: Side) -> list[SideDifference]:
 
 
 def _recorded(before: Side, after: Side, names: Sequence[str]) -> Iterator[SideDifference]:
-    """What the runs recorded; the settings of benchmarks that differ in the same way are one."""
     folders = {str(run.path) for run in before.runs}, {str(run.path) for run in after.runs}
     benchmarks_of: dict[tuple[str, str, str], list[str]] = {}
     for difference in differences_of([*before.runs, *after.runs]):
@@ -49,7 +48,6 @@ def _setting(field: str, names: Sequence[str]) -> tuple[str, str]:
 
 
 def _nodes(before: Side, after: Side) -> Iterator[SideDifference]:
-    """Other nodes; of the same nodes, other GPUs."""
     for field, of in (("nodes", _node), ("GPUs", _gpus)):
         first, second = _told(before.runs, of), _told(after.runs, of)
         if first and second and first != second:

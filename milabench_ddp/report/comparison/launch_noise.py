@@ -39,7 +39,6 @@ UNKNOWN = Variance(math.nan, 0)
 
 
 def moderated(own: Sequence[Variance]) -> list[Variance]:
-    """The variances of benchmarks, each with what the others tell; one without its own has none."""
     common = _common(own)
     return [_together(each, common) if each.freedom else each for each in own]
 

@@ -17,7 +17,6 @@ TOLD_ELSEWHERE = ("failed", "missing_records", "few_observations")  # findings
 
 
 def what_to_do(ratio: Ratio, judged: Judged, unit: Unit) -> str:
-    """What would give a verdict on a benchmark that has none."""
     more = f"compare {{}} {unit.several}" if unit is Unit.RUN else "run --repeat {}"
     if not ratio.can_be_judged:
         few = f"one {unit} each does" if ratio.launches == (1, 1) else f"fewer than {FEWEST} do"
@@ -34,7 +33,6 @@ def what_to_do(ratio: Ratio, judged: Judged, unit: Unit) -> str:
 def notes_of(
     before: Side, after: Side, unit: Unit, benchmarks: Sequence[ComparedBenchmark]
 ) -> Iterator[str]:
-    """What to know about the numbers of a comparison."""
     spreads = [each.unit_std for each in benchmarks if each.unit_std is not None]
     if spreads:
         middle = statistics.median(spreads)

@@ -7,7 +7,6 @@ from .comparison_model import Comparison
 
 
 def comparison_chart(comparison: Comparison) -> Chart:
-    """The ratios, beside the range in which a rate counts as the same."""
     found = []
     for each in comparison.benchmarks:
         ratio = NAN if each.ratio is None else each.ratio

@@ -117,7 +117,6 @@ class Ratio(Struct, frozen=True):
         return max(self.sem_with(*self.launches), self.least)
 
     def sem_with(self, before: int, after: int) -> float:
-        """Its standard error, if there were so many launches before and after."""
         share = 1 / before if self.is_paired else 1 / before + 1 / after
         return max(self.noise.std * math.sqrt(share), ROUNDING)
 

@@ -82,12 +82,10 @@ class Side(Struct, frozen=True, dict=True):
         return all(run.state and sorted(run.state.header.sides) == names for run in runs)
 
     def failed_launches(self, name: str) -> tuple[int, int]:
-        """How many launches of a benchmark failed, and how many there are."""
         launches = by_launch(self.rows[name].processes)
         return sum(map(_failed, launches)), len(launches)
 
     def rate(self, name: str) -> SideRate | None:
-        """What it measured in a benchmark; None if it has none of this name."""
         row = self.rows.get(name)
         if row is None:
             return None
@@ -96,7 +94,6 @@ class Side(Struct, frozen=True, dict=True):
         )
 
     def why_no_rate(self, name: str) -> str:
-        """Why it has no rate of a benchmark that counts."""
         for failure in self.report.failures:
             if failure.benchmark == name:
                 return ": ".join(filter(None, (failure.outcome, failure.reason)))
@@ -132,7 +129,6 @@ class Side(Struct, frozen=True, dict=True):
         return [Side(self.given, group) for group in groups]
 
     def without(self, *sides: "Side") -> "Side":
-        """Its runs without those of other sides."""
         theirs = {run.path.resolve() for side in sides for run in side.runs}
         return Side(self.given, [run for run in self.runs if run.path.resolve() not in theirs])
 

@@ -89,7 +89,6 @@ def findings_of(measured: Measurements) -> tuple[Finding, ...]:
 
 
 def findings_of_row(row: Row, weight: float = 1.0) -> Iterator[Finding]:
-    """The findings about a benchmark; each names it."""
     for finder in FINDERS.values():
         for finding in () if finder.of_runs else finder.findings(row, weight):
             sentence = finding.sentence

@@ -133,7 +133,6 @@ def far_cores(row: Row) -> Finds:
 
 
 def _near(record: Record, told: Payload) -> object:
-    """The cores next to the GPU that a rank told; None where the driver does not tell them."""
     for index in mapping_or_empty(record.accelerators.get("gpus")):
         gpu = record.gpu(index)
         if gpu.get("uuid") is not None and gpu.get("uuid") == told.get("uuid"):

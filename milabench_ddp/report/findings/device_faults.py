@@ -64,14 +64,12 @@ class _Device(Struct):
         return [each.ecc[UNCORRECTED] for _, each in self.samples if each.ecc is not None]
 
     def risen(self, which: int) -> dict[str, int]:
-        """By how much a count of ECC rose in each benchmark in which it did."""
         ordered = sorted(self.samples, key=lambda each: (each[0], each[1].time or 0.0))
         counts = grouped((name, each.ecc[which]) for name, each in ordered if each.ecc is not None)
         rises = {name: known[-1] - known[0] for name, known in counts.items()}
         return {name: rise for name, rise in rises.items() if rise > 0}
 
     def has_remapped(self, which: int) -> bool:
-        """Whether a count of its remapped rows was above 0."""
         return any(each.remapped[which] for _, each in self.samples if each.remapped is not None)
 
 
@@ -231,7 +229,6 @@ def device_note(measured: Measurements) -> Finds:
 
 
 def _problems(measured: Measurements, is_meant: Callable[[DeviceProblem], bool]) -> Finds:
-    """Each problem once, with when it began, if it is a fault, and the benchmarks that had it."""
     found = grouped(
         (_on_node(record, problem.sentence), (problem, record.name))
         for record in measured.records

@@ -72,7 +72,6 @@ def nan_loss(measured: Measurements) -> Finds:
 
 
 def _by_benchmark(measured: Measurements, name: str) -> Finds:
-    """The failure that decided how each benchmark ended, and how many there are."""
     configs = {row.name: row.config for row in measured.rows}
     meant = [failure for failure in measured.failures if _finding_of(failure) == name]
     for benchmark, failures in grouped((each.benchmark, each) for each in meant).items():

@@ -84,7 +84,6 @@ class Finder(Struct, frozen=True):
         """The findings about a subject; where the search fails, that is a finding.
 
         Args:
-            subject: a row, or the measurements.
             weight: of the row, as a share of those of all rows.
         """
         found: list[Finding] = []
@@ -116,14 +115,7 @@ class Finder(Struct, frozen=True):
 def finding(
     severity: str, sentence: str, advice: str = "", **where: Any
 ) -> Callable[[Search], Finder]:
-    """Declare a kind of finding; its name is that of the function, which searches for it.
-
-    Args:
-        severity: the value of a ``Severity``.
-        sentence: as all that follows, a field of ``Finder``.
-        advice: see there.
-        where: see there.
-    """
+    """Declare a kind of finding; its name is that of the function, which searches for it."""
 
     def declared(search: Search) -> Finder:
         return Finder(search.__name__, search, Severity(severity), sentence, advice, **where)

@@ -24,7 +24,6 @@ def checked_gradients(row: Row) -> Finds:
 
 
 def _checked(row: Row, *, ok: bool) -> Finds:
-    """The checks with this result; equal ones are counted."""
     checks = [process.record.reported("correctness") for process in row.processes]
     meant = [check for check in checks if check and (check.get("ok") is True) == ok]
     for gradients, count in Counter(map(_gradients, meant)).items():

@@ -39,7 +39,6 @@ def gain_text(gain: Measured) -> str:
 
 
 def numbers_of(gain: Measured, name: str = "faster") -> dict[str, float]:
-    """The evidence of a gain."""
     return {name: float(gain), f"{name}_error": gain.error}
 
 

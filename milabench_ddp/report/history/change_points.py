@@ -77,7 +77,6 @@ class Changes(Struct, frozen=True):
         """How often the series is at the level of the segment that begins at the run ``at``.
 
         Args:
-            at: the first run of a segment.
             close: levels that differ by no more, or by no more than they err, are one.
         """
         level = next(each for each in self.segments if each.first == at)
@@ -99,7 +98,6 @@ class Changes(Struct, frozen=True):
 
 
 def changes_of(values: Floats, family: Family) -> Changes:
-    """The changes and drifts of a series of logarithms of rates, in the order of time."""
     calm = without_lone_runs(values)
     segments = tuple(_segments(calm, 0, family))
     fits = [np.linspace(each.begins, each.ends, each.end - each.first) for each in segments]
@@ -156,7 +154,6 @@ def _split(values: Floats, apart: Floats, family: Family) -> int:
     """The split that is farthest apart of those that are sure; 0 without any.
 
     Args:
-        values: the series.
         apart: the ``energies`` of its splits.
         family: what it is judged by.
     """
@@ -200,6 +197,5 @@ def _is_no_chance(values: Floats, split: int, deviation: float, family: Family) 
 
 
 def _log_choices(count: int, chosen: int) -> float:
-    """The logarithm of the number of ways to choose so many of ``count``."""
     others = math.lgamma(chosen + 1) + math.lgamma(count - chosen + 1)
     return math.lgamma(count + 1) - others

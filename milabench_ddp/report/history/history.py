@@ -64,7 +64,6 @@ class History(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
     def rates(self, track: Track) -> list[float]:
-        """The rates of a benchmark, in the runs of its track."""
         return [self.runs[index].benchmarks[track.benchmark].rate for index in track.runs]
 
     @property

@@ -11,7 +11,6 @@ from .tracks import Track
 
 
 def history_chart(track: Track, history: History) -> Chart:
-    """A benchmark's rates over runs, or how fast a device is against its peers."""
     if track.device is None:
         name, values = track.benchmark, history.rates(track)
         axis = f"rate, {track.unit or 'units/s'}"

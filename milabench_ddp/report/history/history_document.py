@@ -75,7 +75,6 @@ class HistoryDocument(Document):
 
 
 def history_document(history: History) -> HistoryDocument:
-    """The document that has all that a history says."""
     return HistoryDocument(
         runs=tuple(
             RunReport(name=run.name, path=run.path, started=run.started) for run in history.runs
@@ -89,7 +88,6 @@ def history_document(history: History) -> HistoryDocument:
 
 
 def change_report(change: Change, history: History) -> ChangeReport:
-    """A change, as CSV and JSON have it."""
     run = history.runs[change.run]
     return ChangeReport(
         **vars(_of_track(change.track)),

@@ -16,7 +16,6 @@ from .noise import FEWEST
 
 
 def history_blocks(history: History) -> Iterator[Block]:
-    """What got worse, then what got better, each benchmark, and the notes."""
     yield Line(_title(history), rest="  ")
     yield Section(line for title in _titles(history) for line in _of_way(title, history))
     yield Section([TableBlock(benchmarks_table(history))])
@@ -35,7 +34,6 @@ def _title(history: History) -> str:
 
 
 def _titles(history: History) -> list[str]:
-    """The titles of the ways in which changes lead; of those back, only where any is."""
     return list(
         dict.fromkeys(["Slower", "Faster", *(TITLES[each.way] for each in history.changes)])
     )
@@ -46,7 +44,6 @@ def _changes(title: str, history: History) -> list[Change]:
 
 
 def _of_way(title: str, history: History) -> Iterator[Line]:
-    """What leads in a way: devices by their keys, then benchmarks by name."""
     devices: dict[str, list[Change]] = defaultdict(list)
     benchmarks: dict[str, list[Change]] = defaultdict(list)
     places: dict[str, str] = {}
@@ -146,7 +143,6 @@ def benchmarks_table(history: History) -> Table:
 
 
 def changes_table(history: History) -> Table:
-    """A row for each change, the worse ones first."""
     columns = tuple(Column(field.name) for field in fields(ChangeReport))
     rows = []
     for change in history.changes:

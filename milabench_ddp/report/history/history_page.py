@@ -18,10 +18,7 @@ def history_page(
     """The page.
 
     Args:
-        history: what was found.
-        title: how many runs, benchmarks and devices it is of, and when they were.
         told: a sentence for each change, by the titles of the ways in which they lead.
-        table: a row for each benchmark.
     """
     slower, faster = told["Slower"], told["Faster"]
     badges = [("▼ none slower", "good")]
@@ -44,7 +41,6 @@ def history_page(
 
 
 def _in_order(history: History) -> list[Track]:
-    """What changed, then the other benchmarks."""
     changed = {id(change.track): change.track for change in history.changes}
     others = [track for track in history.tracks if track.device is None]
     return [*changed.values(), *(track for track in others if id(track) not in changed)]

@@ -60,12 +60,10 @@ def energies(values: Floats) -> Floats:
 
 
 def without_step(values: Floats, at: int) -> Floats:
-    """What is left of values without the mean of those on their side of a split."""
     return np.concatenate([values[:at] - values[:at].mean(), values[at:] - values[at:].mean()])
 
 
 def without_line(values: Floats) -> Floats:
-    """What is left of values without the line through them."""
     place = places(len(values))
     rest: Floats = values - values.mean() - place * (place @ values) / (place @ place)
     return rest

@@ -78,11 +78,6 @@ class RunPoint(Struct, frozen=True):
 
 
 def run_point(path: Path) -> RunPoint:
-    """Read a run.
-
-    Raises:
-        RunDirError: the path is not a run folder.
-    """
     run = read_run(path)
     processes: dict[str, list[ProcessResult]] = defaultdict(list)
     for record in run.records:

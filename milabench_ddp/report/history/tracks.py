@@ -54,7 +54,6 @@ def tracks_of(runs: Sequence[RunPoint], names: Sequence[str], alpha: float) -> t
 
 
 def last_unit(runs: Sequence[RunPoint], name: str) -> str:
-    """The unit of a benchmark in the last run that measured it."""
     return [run.benchmarks[name].unit for run in runs if name in run.benchmarks][-1]
 
 
@@ -113,7 +112,6 @@ def against_peers(logs: Floats) -> Floats:
 
 
 def _median(values: Floats) -> Floats:
-    """The median of the known values of each column; NaN without any."""
     found = np.full(values.shape[1], np.nan)
     is_known = ~np.isnan(values).all(axis=0)
     found[is_known] = np.nanmedian(values[:, is_known], axis=0)

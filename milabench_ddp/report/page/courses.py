@@ -34,12 +34,7 @@ _RANKS = re.compile(r"\b(job \d+ )?(rank|device)s? (\d[\d, -]*\d|\d)(?: \(([^)]*
 
 
 def courses_of(row: Row, findings: Sequence[Finding]) -> Iterator[Course]:
-    """The charts of a benchmark, in the order of its section.
-
-    Args:
-        row: the benchmark.
-        findings: those about it; what they name is drawn.
-    """
+    """The charts of a benchmark, in the order of its section, with what the findings name."""
     yield from _rates(row, findings)
     yield from _steps(row, findings)
     yield from _devices(row.monitored, findings)
@@ -56,7 +51,6 @@ def choose(
     Each has what it stands for, as its name ends: `` (slowest)``; empty if there are few.
 
     Args:
-        many: all of them.
         value: of each; one whose value is NaN is not chosen.
         words: for the smallest, the median and the largest.
         named: those that a finding names; the first few.
@@ -92,7 +86,6 @@ def named_ranks(row: Row, findings: Iterable[Finding]) -> set[RankId]:
 
 
 def is_named(label: str, findings: Iterable[Finding]) -> bool:
-    """Whether a finding is about the process or the device with this label."""
     # `GPU 1` is not in `GPU 12`, nor in `GPU 1 of node-2`
     word = re.compile(rf"(?<![\w.]){re.escape(label)}(?![\w.]| of )")
     return any(word.search(finding.place) for finding in findings)
@@ -107,12 +100,7 @@ def _rates(row: Row, findings: Sequence[Finding]) -> Iterator[Course]:
 
 
 def rate_course(processes: Sequence[tuple[str, ProcessResult]], unit: str) -> Iterator[Course]:
-    """The rates of processes that measured something, over time; none without any.
-
-    Args:
-        processes: each with its name.
-        unit: of the rates.
-    """
+    """The rates of processes that measured something, over time; none without any."""
     seen = [_observations(process) for _, process in processes]
     x = [times for lines in seen if (times := _times(lines)) is not None]
     axis = "time (s)"
@@ -132,7 +120,6 @@ def rate_course(processes: Sequence[tuple[str, ProcessResult]], unit: str) -> It
 
 
 def measuring(row: Row) -> list[ProcessResult]:
-    """The processes that count, and measured something."""
     return [process for process in counted(row.processes) if len(process.measured)]
 
 
@@ -155,7 +142,6 @@ def _times(lines: RateColumns) -> Floats | None:
 
 
 def _numbers(values: Sized) -> Floats:
-    """1, 2, 3 and so on."""
     return np.arange(1.0, len(values) + 1)
 
 

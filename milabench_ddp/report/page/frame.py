@@ -26,7 +26,6 @@ STYLES = ("uPlot.min.css", "page.css")
 
 
 def html_page(template: str, title: str, **values: object) -> str:
-    """A page by a template that extends ``page.html``; it may have charts."""
     policy = (
         f"default-src 'none'; script-src {hash_of(script())}; style-src {hash_of(style())}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
@@ -47,9 +46,7 @@ def sections_page(
     """A page other than the report's: the result in a few words, and sections below.
 
     Args:
-        title: of the page.
         badges: the results in a few words, each with its kind: error, good, quiet or warning.
-        head: facts above the sections, each with its title.
         sections: their contents by their headings, as HTML, or as sentences of a list; empty ones
             are left out.
     """
@@ -57,7 +54,6 @@ def sections_page(
 
 
 def svg_figure(chart: Chart, width: float = WIDTH) -> Markup:
-    """A chart with its title, and the numbers behind it as a table."""
     numbers = html_table(chart.table, left_out=(), label=f"{chart.title}, numbers")
     return render("figure.html", chart=chart, svg=drawings(chart, width), table=numbers)
 
@@ -77,7 +73,6 @@ def script() -> str:
 
 @cache
 def style() -> str:
-    """The style sheet of a page, with that of its charts."""
     return PAGE_STYLE + _assets(*STYLES)
 
 
@@ -86,6 +81,5 @@ def _assets(*names: str) -> str:
 
 
 def hash_of(content: str) -> str:
-    """A script or a style sheet, as a content security policy names it."""
     digest = hashlib.sha256(content.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"

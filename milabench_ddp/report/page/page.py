@@ -84,12 +84,10 @@ def report_html(report: Report) -> str:
 
 
 def _groups(report: Report, severity: Severity) -> list[list[Finding]]:
-    """The findings of each kind, without those about failures, of which the causes are shown."""
     return [group for group in alike(report, severity) if group[0].name not in OF_CAUSES]
 
 
 def _of_all(group: Sequence[Finding]) -> str:
-    """A sentence about several findings of a kind; empty if their kind has none."""
     finder = FINDERS.get(group[0].name)
     first, *others = told_together(group)
     is_of_all = len(group) > 1 and not others and finder is not None and finder.many
@@ -112,7 +110,6 @@ def packed(sections: Sequence[BenchmarkSection], *, with_bodies: bool) -> str:
 
 
 def _overview(report: Report) -> dict[str, object]:
-    """The main table, with the findings, the rate over time and the interval of each benchmark."""
     table = without_unknown(table_of(report))
     names = [column.name for column in table.columns]
     others = [name for name in names[1:] if name not in (*FIRST_SHOWN, *LEFT_OUT)]

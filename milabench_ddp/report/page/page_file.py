@@ -24,10 +24,7 @@ def write_page(
     """Write the page to a file; returns a sentence.
 
     Args:
-        report: the report of the runs.
         select: names or globs of the benchmarks; empty for all.
-        path: the file.
-        overwrite: whether to replace a file that milabench did not write.
 
     Raises:
         SelectionError: there is no such benchmark.
@@ -49,7 +46,6 @@ def write_page(
 
 
 def _selected(report: Report, select: Sequence[str]) -> Report:
-    """The report on some benchmarks, with the findings that are about none."""
     names = selected([row.name for row in report.rows], select)
     return replace(
         report,
@@ -73,5 +69,4 @@ def page_path(report: Report) -> Path:
 
 
 def open_page(path: Path) -> str:
-    """Open a page in the user's browser; returns a line where there is none."""
     return "" if webbrowser.open(path.resolve().as_uri()) else NO_BROWSER

@@ -49,15 +49,7 @@ class BenchmarkSection(Struct, frozen=True):
 def section_of(
     report: Report, row: Row, id: str, points: int, charts: Sequence[Chart]
 ) -> BenchmarkSection:
-    """The section of a benchmark.
-
-    Args:
-        report: the report that it is of.
-        row: the benchmark.
-        id: of its section on the page.
-        points: of a series, at most.
-        charts: those that are about this benchmark alone.
-    """
+    """The section of a benchmark; its series have at most so many points."""
     findings = [each for each in report.findings if each.benchmark == row.name]
     failures = [each for each in report.failures if each.benchmark == row.name]
     marked = {name for rank in named_ranks(row, findings) for name in (rank.name, rank.label)}
@@ -105,7 +97,6 @@ def _table(
 
 
 def _facts(row: Row) -> list[tuple[str, object]]:
-    """The numbers of the main table that are known, and how many it counted."""
     table = main_table([row])
     facts: list[tuple[str, object]] = []
     for column, value in zip(table.columns[1:], table.rows[0][1:], strict=True):

@@ -65,7 +65,6 @@ Json = dict[str, Any]
 
 
 def points_for(benchmarks: int) -> int:
-    """How many points a series has on a page of so many benchmarks, so that it stays small."""
     return max(FEWEST_POINTS, min(MOST_POINTS, ALL_POINTS // max(benchmarks, 1)))
 
 
@@ -105,7 +104,6 @@ def reduced(course: Course, most: int = MOST_POINTS) -> ReducedCourse | None:
 
 
 def course_json(course: Course, most: int = MOST_POINTS) -> Json | None:
-    """A chart as the page's script reads it; None if no value of it is known."""
     found = reduced(course, most)
     if found is None:
         return None

@@ -47,12 +47,7 @@ def relative_speeds(row: Row) -> dict[RankId, float]:
 
 
 def strips(report: Report, anchors: Mapping[str, str]) -> Iterator[Markup]:
-    """A table of the devices and one of the ranks, the benchmark that differs most at the top.
-
-    Args:
-        report: the report.
-        anchors: the ids of the sections of its benchmarks.
-    """
+    """A table of the devices and one of the ranks, the benchmark that differs most at the top."""
     kinds: dict[str, dict[str, dict[RankId, float]]] = defaultdict(dict)
     for row in report.rows:
         if speeds := relative_speeds(row):

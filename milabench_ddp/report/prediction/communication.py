@@ -94,11 +94,7 @@ class Cost(Struct, frozen=True):
         return found[0], found[1], found[2]
 
     def text(self, *, of_bytes: bool) -> str:
-        """The formula, in words.
-
-        Args:
-            of_bytes: whether the sizes of the messages are known.
-        """
+        """The formula, in words, for messages whose sizes are known (``of_bytes``) or not."""
         constant, latency, slope = self.terms
         ranks, fade = "N" if self.form.each == 1 else "W", self.form.fade
         size = f"bytes / ({1e-6 / slope:.4g} GB/s)" if slope and of_bytes else f"{slope:.3g} ms"
@@ -119,7 +115,6 @@ class Spread(Struct, frozen=True):
     freedom: int
 
     def draw(self, chance: "np.random.Generator") -> float:
-        """A value that it may have, too: the estimate of a normal deviation is uncertain."""
         if not self.freedom:
             return self.value
         return self.value * math.sqrt(self.freedom / chance.chisquare(self.freedom))
@@ -172,7 +167,6 @@ class Fits:
         return [cost for cost in self.costs if cost.misfit <= least + deviations**2]
 
     def redrawn(self, chance: "np.random.Generator") -> Cost:
-        """The fit that other launches might have given."""
         criteria = np.array([cost.misfit + PRICE * len(cost.coefficients) for cost in self.costs])
         likely = np.exp((criteria.min() - criteria) / 2)
         likely /= [len(FADES) - 1 if cost.form.fade else 1 for cost in self.costs]

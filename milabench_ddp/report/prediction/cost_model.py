@@ -51,7 +51,6 @@ class StepModel:
         """Fit the model to at least one point.
 
         Args:
-            points: the measured ones.
             spread: by how much launches vary, where that is known from more points than these.
         """
         self.points = points
@@ -99,7 +98,6 @@ class StepModel:
                 yield point.count, replace(launch, backward=launch.backward * slowdown)
 
     def redrawn(self, chance: "np.random.Generator") -> Draw:
-        """What other steps and launches might have given."""
         steps = resampled(self.launches, chance)
         own = own_work(self.launches, self.points.each, self.own_ms, self.nodes, steps)
         error = self.spread.draw(chance) * chance.standard_normal() / math.sqrt(len(self.launches))

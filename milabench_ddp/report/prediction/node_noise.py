@@ -95,7 +95,6 @@ class NodeLevels(Struct, frozen=True):
         return found
 
     def of(self, launch: LaunchWork, each: int) -> Floats:
-        """By which fraction the nodes of a launch are slower, in the order of their names."""
         known = [self.known.get(key, 0.0) for key in _units(launch.nodes, each)[1]]
         found: Floats = np.expm1(np.array(known))
         return found
@@ -148,8 +147,6 @@ def own_work(
     """The steps of some launches, each scaled to the same mean own work on usual nodes.
 
     Args:
-        launches: of any number of nodes.
-        each: ranks of a node.
         level: the mean own work in ms.
         nodes: how the nodes of the launches differ.
         steps: which steps of each launch; None: all of them.

@@ -86,7 +86,6 @@ class Points(Struct, frozen=True):
         return [launch for point in self.points for launch in point.launches]
 
     def ranks(self, count: int) -> int:
-        """The number of ranks of so many nodes, or ranks."""
         return count * self.each
 
 

@@ -113,7 +113,6 @@ def predictions_of(rows: Rows, counts: Sequence[int]) -> list[Predicted]:
 
 
 def predicted(points: Points, counts: Sequence[int], draws: int = DRAWS) -> Predicted:
-    """Predict a benchmark on so many nodes or ranks."""
     refused = dict(_out_of_range(points, counts))
     head = Predicted(
         points.name,

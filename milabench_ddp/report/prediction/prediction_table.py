@@ -59,7 +59,6 @@ def _lines(all_predicted: Sequence[Predicted]) -> Iterator[Predicting]:
 
 
 def prediction_json(all_predicted: Sequence[Predicted]) -> str:
-    """All that is known of them, as ``docs/reference/prediction.schema.json`` describes it."""
     return encode_indented(PredictionDocument(predictions=tuple(all_predicted))).decode()
 
 

@@ -52,7 +52,6 @@ class _Series(Struct, frozen=True):
     pauses: Pauses
 
     def piece(self, values: Floats) -> Floats:
-        """The values of its steps, of those of all steps of the launch."""
         return values[self.first : self.first + len(self.times)]
 
 
@@ -69,7 +68,6 @@ class _Recurring(Struct, frozen=True):
 
 
 def jitters(launches: Launches) -> list[Jitter]:
-    """What recurs in the steps of some ranks and launches; surest first."""
     known = [pair for pair in launches if pair[1].own() is not None]
     for with_data in (True, False) if known else (True,):
         series = list(_pieces(known or _first_ranks(launches), with_data))

@@ -139,7 +139,6 @@ class LaunchTimes(Struct, frozen=True):
         return found
 
     def own_by_place(self) -> Floats:
-        """The mean own work of a step, in each place of the pipelines."""
         own: Floats = self._by_pipeline(self.rounds()).mean(axis=2).mean(axis=0)
         return own
 

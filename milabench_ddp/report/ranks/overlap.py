@@ -38,7 +38,6 @@ class Overlap(Struct, frozen=True):
         return math.fsum(bucket.ms for bucket in self.buckets)
 
     def longer(self, hidden: float) -> Floats:
-        """By how many ms each pass would be longer if it hid so much."""
         return self.rate * (hidden - self.hidden)
 
     def without(self, is_slow: Marks) -> tuple[Floats, float]:

@@ -49,7 +49,6 @@ class Pipelines(Struct, frozen=True):
 
 
 def pipelines_of(record: Record) -> Pipelines:
-    """The pipelines of a job, as its program told them."""
     model = record.reported("model")
     told, microbatches = model.get("stages"), model.get("chunks")
     stages = []
@@ -62,5 +61,4 @@ def pipelines_of(record: Record) -> Pipelines:
 
 
 def stages_text(stages: Iterable[int]) -> str:
-    """The stages of a rank, such as "0, 3"."""
     return ", ".join(map(str, stages))

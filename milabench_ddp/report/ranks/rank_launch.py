@@ -62,7 +62,6 @@ class RankLaunch(Struct, frozen=True):
 
     @property
     def shares(self) -> Mapping[str, float]:
-        """Each part's share of the steps; empty if it is not known."""
         whole = float(self.ms.sum())
         if not self.parts or not whole > 0:
             return self.rank.shares
@@ -120,7 +119,6 @@ class RankLaunch(Struct, frozen=True):
 
 
 def steady_launch(record: Record, rank: Rank, unsteady: int) -> RankLaunch:
-    """A rank in a launch whose first ``unsteady`` steps come before the steady state."""
     count = len(rank.ms)
     first = unsteady if unsteady < count else 0
     parts: dict[str, Floats] = {}

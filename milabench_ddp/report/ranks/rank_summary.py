@@ -218,5 +218,4 @@ def _mean_parts(launches: Sequence[PartTimes]) -> PartTimes:
 
 
 def _names(launches: Iterable[Mapping[str, object]]) -> Iterable[str]:
-    """The parts of any launch, in their order."""
     return dict.fromkeys(chain.from_iterable(launches))

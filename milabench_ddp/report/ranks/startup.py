@@ -48,7 +48,6 @@ class Late(Struct, frozen=True):
 
 
 def startups(record: Record) -> list[Startup]:
-    """The start-ups of the ranks of a process that tell them."""
     told = {n: rank.startup for n, rank in record.ranks.items() if rank.startup}
     least = min((parts.get(GROUP, 0.0) for parts in told.values()), default=0.0)
     found = []

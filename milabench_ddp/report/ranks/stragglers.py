@@ -114,7 +114,6 @@ def stragglers(
 
 
 def can_be_judged(ranks: Sequence[RankSummary]) -> bool:
-    """Whether ``stragglers`` could name one of these ranks."""
     known = [rank for rank in ranks if rank.local]
     if all(rank.blocks for rank in known):
         return len(known) > 1 and min(rank.steps for rank in known) >= fewest_steps(known)
@@ -122,7 +121,6 @@ def can_be_judged(ranks: Sequence[RankSummary]) -> bool:
 
 
 def fewest_steps(ranks: Sequence[RankSummary]) -> int:
-    """The steps with which one of these ranks can be named."""
     return FEWEST_BLOCKS if len(ranks) >= FEWEST_RANKS else FEWEST_STEPS
 
 
@@ -130,7 +128,6 @@ def slower_places(blocks: Mapping[RankId, LaunchBlocks], *, always: bool = False
     """The ranks or devices that are slower than the others all the time (see the module).
 
     Args:
-        blocks: the times of each.
         always: whether they must be the slowest in each block, since there are few steps.
     """
     excesses = _excesses(blocks)

@@ -18,5 +18,4 @@ def list_page(runs: Mapping[str, Progress]) -> str:
 
 
 def run_page(key: str, run: Progress) -> str:
-    """The page of a run: where it stands, and below its report, in a frame."""
     return str(render("run.html", key=key, run=run, style=STYLE, script=SCRIPT))

@@ -72,12 +72,7 @@ class Progress(Struct, frozen=True):
 
 
 def progress_of(path: Path, now: float) -> Progress:
-    """Where a run stands.
-
-    Args:
-        path: of the run folder.
-        now: in seconds since the epoch.
-    """
+    """Where a run stands ``now``, which is in seconds since the epoch."""
     state = None
     with suppress(RunDirError):  # of a newer milabench: its report says so
         state = read_state(RunDir(path), ignore)
@@ -129,7 +124,6 @@ class Runs:
         self._lock = threading.Lock()  # of both, held for a moment
 
     def folders(self) -> dict[str, Path]:
-        """The run folders, by the names that they have in addresses."""
         found: dict[str, Path] = {}
         for path in filter(is_run, run_folders(self._words)):
             name = _UNSAFE.sub("-", path.absolute().name).strip(".") or "run"
@@ -141,12 +135,10 @@ class Runs:
         return found
 
     def progress_json(self, path: Path) -> bytes:
-        """Where a run stands now, as JSON."""
         now = self.progress(path)
         return encode_shown({"sentence": now.sentence, **asdict(now)})
 
     def progress(self, path: Path) -> Progress:
-        """Where a run stands now."""
         return progress_of(path, self._clock())
 
     def report(self, path: Path) -> str:

@@ -47,11 +47,7 @@ class Server(ThreadingHTTPServer):
     block_on_close = False  # Ctrl-C does not wait for a browser
 
     def __init__(self, runs: Runs, port: int) -> None:
-        """Listen on a port; 0 is one that is free.
-
-        Raises:
-            OSError: the port cannot be used.
-        """
+        """Listen on a port; 0 is one that is free."""
         self.runs = runs
         super().__init__((ADDRESS, port), Handler)
 
@@ -97,11 +93,9 @@ class Handler(BaseHTTPRequestHandler):
             self.connection.shutdown(SHUT_RDWR)
 
     def do_GET(self) -> None:
-        """Answer with what is asked for."""
         self._send(self._answer())
 
     def do_HEAD(self) -> None:
-        """Answer as to GET, without the content."""
         self._send(self._answer(), with_content=False)
 
     def _refuse(self) -> None:
@@ -163,7 +157,6 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def _name_of(host: str) -> str | None:
-    """The name in a ``Host``, without its port."""
     try:
         return urlsplit(f"//{host}").hostname
     except ValueError:

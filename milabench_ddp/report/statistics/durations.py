@@ -55,7 +55,6 @@ class Weighed(Struct, frozen=True, eq=False):
 
     @classmethod
     def nothing(cls) -> "Weighed":
-        """No observations."""
         return cls(RateColumns.none(), np.empty(0))
 
 
@@ -137,12 +136,10 @@ class _Bunches(Struct, frozen=True, eq=False):
         return _Bunches(self.begins[chosen], self.ends[chosen], self.seconds[chosen])
 
     def sum_of(self, values: Floats | Marks) -> Floats:
-        """The sum over the lines of each bunch."""
         edges = np.stack([self.begins, self.ends], axis=1).ravel()
         return np.add.reduceat(np.append(values, 0.0), edges)[::2]
 
     def are_whole(self, marks: Marks) -> Marks:
-        """Whether all lines of each bunch are marked."""
         found: Marks = self.sum_of(marks) == self.ends - self.begins
         return found
 

@@ -62,7 +62,6 @@ class Series(Struct, frozen=True, dict=True):
 
     @cached_property
     def error(self) -> MeanError:
-        """That of the mean, in its units."""
         weights = np.array(self.seconds)
         return mean_error((np.array(self.rates) - self.mean) * weights / weights.mean())
 

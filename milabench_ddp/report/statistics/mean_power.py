@@ -49,7 +49,6 @@ def _inside(
     Args:
         readings: the time (s) and the value of each, in the order of time.
         begin: of the window, in seconds as the times.
-        end: of the window.
     """
     if end - begin < SHORTEST:
         return []
@@ -64,7 +63,6 @@ def by_counter(
     Args:
         readings: the time (s) and the energy (J) of each, in the order of time.
         begin: of the window, in seconds as the times.
-        end: of the window.
     """
     inside = _inside(readings, begin, end)
     if len(inside) < FEWEST:
@@ -93,7 +91,6 @@ def by_power(readings: Sequence[tuple[float, float]], begin: float, end: float) 
     Args:
         readings: the time (s) and the power (W) of each, in the order of time.
         begin: of the window, in seconds as the times.
-        end: of the window.
 
     Returns:
         None if it cannot be known.

@@ -74,11 +74,7 @@ class Steady(Struct, frozen=True):
 
 
 def steady_state(rates: Sequence[float] | Floats) -> Steady:
-    """Find the steady state of a series of rates.
-
-    Args:
-        rates: finite, in units per second, in the order of time.
-    """
+    """Find the steady state of finite rates, which are in the order of time."""
     n = len(rates)
     if n < FEWEST:
         return Steady(0)

@@ -36,7 +36,6 @@ def precision(launches: Launches, until: float) -> Precision:
     """How precise the mean of these launches is, and how many launches it needs.
 
     Args:
-        launches: the series of those that measured something.
         until: the half width that the interval is to have, as a fraction of the mean.
     """
     count = len(launches)

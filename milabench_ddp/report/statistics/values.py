@@ -75,7 +75,6 @@ def percentile(ordered: Sequence[float] | Floats, share: float) -> float:
     """The percentile of values in ascending order, by NumPy's default linear interpolation.
 
     Args:
-        ordered: the values, in ascending order.
         share: from 0 to 1.
     """
     if not len(ordered):

@@ -31,12 +31,10 @@ def fits(table: Rows) -> bool:
 
 
 def belongs(row: Row) -> bool:
-    """Whether a benchmark is part of the sweep; the peak of matrix products is not."""
     return bool(row.matrix) or setting_of(row, MODEL) != NOTHING
 
 
 def layout(table: Rows, metric: str) -> Layout:
-    """The layout of a sweep that ``fits``."""
     table = list(filter(belongs, table))
     others = [key for key in differing(table) if key not in (*OPTIONS, NODES)]
     models = list(dict.fromkeys(_setting(row, MODEL) for row in table))

@@ -61,7 +61,6 @@ def _efficiency(row: Row, base: Row, note: str) -> Cell:
 
 
 def efficiency_of(throughput: float, nodes: int, base: float, base_nodes: int) -> float:
-    """The efficiency of a throughput on so many nodes, relative to that on ``base_nodes``."""
     return throughput / (base * nodes / base_nodes)
 
 
@@ -83,7 +82,6 @@ def alike_but_nodes(rows: Rows) -> Iterator[tuple[list[Row], bool]]:
 
 
 def grouped(rows: Rows, key: Callable[[Row], Hashable]) -> list[list[Row]]:
-    """The benchmarks with an equal key, in the order of the first of each group."""
     groups: dict[Hashable, list[Row]] = defaultdict(list)
     for row in rows:
         groups[key(row)].append(row)
@@ -113,12 +111,10 @@ def _options(row: Row) -> str:
 
 
 def scaling(row: Row) -> str:
-    """``weak`` or ``strong``, as the configuration says."""
     return str(row.matrix.get("scaling") or row.config.get("scaling") or WEAK)
 
 
 def ideals(rows: Rows) -> str:
-    """What benchmarks are compared with, in words."""
     found: list[str] = []
     kinds = sorted({scaling(row) for row in rows if not row.is_bandwidth})
     if kinds:

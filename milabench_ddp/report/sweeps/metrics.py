@@ -76,8 +76,6 @@ def metric_of(name: str, rows: Rows, is_usable: Callable[[Row], bool]) -> Metric
     """The metric of this name: one of ``METRICS``, efficiency, or a number that programs reported.
 
     Args:
-        name: of the metric.
-        rows: the benchmarks of the table.
         is_usable: whether a benchmark's results count for efficiency.
 
     Raises:

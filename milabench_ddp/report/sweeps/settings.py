@@ -31,7 +31,6 @@ def by_settings(table: Rows, metric: str, rows: Sequence[str], columns: Sequence
     """A layout with one block: settings of the sweep name the rows and the columns.
 
     Args:
-        table: the benchmarks.
         metric: names the only column if no setting is left for columns.
         rows: the settings that name the rows; empty: the first one that differs, or the name.
         columns: the settings that name the columns; empty: the others that differ.
@@ -76,7 +75,6 @@ def setting_of(row: Row, name: str) -> str:
 
 
 def axes(table: Iterable[Row]) -> list[str]:
-    """The axes of the sweep, in the order of the matrix."""
     names: dict[str, None] = {}
     for row in table:
         names |= dict.fromkeys(row.matrix)

@@ -42,7 +42,6 @@ class Sweep(Struct, frozen=True):
     name: str = ""  # of the sweep in the configuration; empty if it is not known
 
     def lines(self, title: str) -> Iterator[tuple[Label, list[Cell]]]:
-        """The rows of a block, each with a cell for every column."""
         for label, cells in self.blocks[title].items():
             yield label, [cells.get(column, Cell()) for column in self.columns]
 
@@ -192,7 +191,6 @@ def sweep_table(sweep: Sweep) -> Table:
 
 
 def block_table(sweep: Sweep, title: str, notes: dict[str, int]) -> Table:
-    """A block for the text; notes of cells get a number and are added to ``notes``."""
     layout = sweep.layout
     rows: list[tuple[str, ...]] = []
     for label, cells in sweep.lines(title):

@@ -55,5 +55,4 @@ REPORT_TABLES: Mapping[str, Callable[[Report], Table]] = {
 
 
 def tables_with_rows(rows: Rows) -> list[str]:
-    """The names of the tables that have something to show."""
     return [name for name, table in TABLES.items() if table.has_rows(rows)]

@@ -39,13 +39,11 @@ def ledger_by_rank(row: Row) -> Iterator[tuple[RankId, Items]]:
 
 
 def ranks_of(row: Row) -> list[RankOfRow]:
-    """The ranks of a benchmark, each with its ledger."""
     ledger_of = dict(ledger_by_rank(row))
     return [RankOfRow(rank, ledger_of.get(rank.id, {})) for rank in row.ranks]
 
 
 def mean_items(several: list[Items]) -> Items:
-    """Each item of several ledgers, as their mean."""
     names = dict.fromkeys(name for items in several for name in items)
     return {name: mean(items.get(name, 0.0) for items in several) for name in names}
 

@@ -55,14 +55,12 @@ def main_table(rows: Rows) -> Table:
 
 
 def milabench_table(rows: Rows) -> Table:
-    """The same with milabench's columns and formats, in its order."""
     by_name = {each.name: each for each in MAIN}
     columns = [_of_milabench(by_name[name]) for name in (*MILABENCH, *BESIDE)]
     return without_unknown(table_from(columns, map(ReportedBenchmark, rows)), always=len(MILABENCH))
 
 
 def compact(table: Table) -> Table:
-    """The columns of the main table that tell something: for people."""
     silent = {each.heading: each.silent for each in MAIN if each.silent is not None}
     names = [column.name for column in table.columns]
     kept = []

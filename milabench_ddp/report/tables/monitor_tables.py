@@ -69,7 +69,6 @@ def _summary(sensor: Sensor, watched: Watched) -> object:
 
 
 def _fields(sample: type[Struct]) -> Iterator[Field]:
-    """The numbers of the sensors, each with the table in which it is."""
     for sensor in sensors_of(sample):
         is_text = sensor.over == CAUSES
         if sensor.summary:
@@ -107,7 +106,6 @@ HOST_MEANS = RecordType("HostMeans", "", [NODE, _samples(HOSTS), *_fields(HostSa
 
 
 def watched_devices(row: Row) -> list[Watched]:
-    """The devices of a benchmark, in the order of nodes and indices."""
     seen: dict[tuple[str, int, str], list[Monitored]] = defaultdict(list)
     for each in row.monitored:
         seen[_place(each.node, each.device)].append(each)
@@ -133,12 +131,10 @@ def _place(node: str, device: str) -> tuple[str, int, str]:
 
 
 def watched_hosts(row: Row) -> list[Watched]:
-    """The hosts of a benchmark, in the order of nodes."""
     return [Watched(node, samples, samples) for node, samples in row.hosts.items()]
 
 
 def columns_of(means: RecordType, table: str) -> tuple[Column, ...]:
-    """The numbers that are in a table."""
     return tuple(
         Column(
             field.heading,

@@ -46,7 +46,6 @@ class Operation(Struct, frozen=True):
         return Measured(self.fit("alpha_us"), 2 * self.fit("alpha_error_us"))
 
     def value(self, size: int, name: str) -> float:
-        """The median of the value ``name`` at a size; NaN if it is not known."""
         return median(row.get(name) for row in self.by_size[size])
 
 

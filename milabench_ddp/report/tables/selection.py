@@ -22,7 +22,6 @@ class TableOf(Struct, frozen=True):
     notes: Callable[[Rows], Iterable[str]] = lambda _: ()
 
     def __call__(self, rows: Rows) -> Table:
-        """The table of these benchmarks."""
         values: list[tuple[Any, ...]] = []
         for row in rows:
             part = table_from(self.columns, self.subjects(row))

@@ -44,7 +44,6 @@ def speedup(rows: Rows) -> Table:
 
 
 def _why_none(row: Row, base: Row | None) -> str:
-    """Why the two cannot be compared; empty if they can, or if there is no base."""
     if base is None:
         return ""
     if base is row:

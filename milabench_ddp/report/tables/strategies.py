@@ -25,7 +25,6 @@ def _types(row: Row) -> str:
 
 
 def _is_spread(row: Row) -> bool:
-    """Whether its program told its mode and its ranks."""
     return "mode" in row.reported("model") and row.told_mean("ranks") > 0
 
 

@@ -17,11 +17,7 @@ from .faces import folded_blocks, report_text, sweep_blocks
 from .failure_faces import failures
 from .model import Report
 from .prediction.predict import Predicted
-from .prediction.prediction_table import (
-    prediction_columns,
-    prediction_json,
-    prediction_table,
-)
+from .prediction.prediction_table import prediction_columns, prediction_json, prediction_table
 from .sweeps.sweep import Sweep, sweep_table
 from .tables.main_table import main_table
 
@@ -59,8 +55,7 @@ def of_blocks(report: Callable[[Report], str], render: Callable[[Iterable[Block]
 
 def text_format(width: int) -> Format:
     return of_blocks(
-        lambda report: report_text(report, width),
-        lambda blocks: text_of(blocks, width),
+        lambda report: report_text(report, width), lambda blocks: text_of(blocks, width)
     )
 
 

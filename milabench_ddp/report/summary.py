@@ -31,10 +31,7 @@ from .told import Told, told_numbers
 
 
 def summary_row(
-    processes: Processes,
-    weight: float | None,
-    missing: int = 0,
-    peaks: Peaks | None = None,
+    processes: Processes, weight: float | None, missing: int = 0, peaks: Peaks | None = None
 ) -> Row:
     """The row of a benchmark.
 

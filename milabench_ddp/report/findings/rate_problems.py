@@ -54,10 +54,7 @@ def different_speeds(row: Row) -> Finds:
 
 
 @finding(
-    "warning",
-    "{place}: {missing} was measured yet",
-    "let it run for longer",
-    layer="ensure_rate",
+    "warning", "{place}: {missing} was measured yet", "let it run for longer", layer="ensure_rate"
 )
 def nothing_measured(row: Row) -> Finds:
     """Processes that still run, but have no rate outside of warm-up; ended ones have failed."""

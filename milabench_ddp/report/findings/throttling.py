@@ -71,11 +71,7 @@ def throttled(row: Row) -> Finds:
 
 
 @finding(
-    "note",
-    SLOWED_DOWN,
-    "compare it at the same power cap alone",
-    section="devices",
-    costs="lost",
+    "note", SLOWED_DOWN, "compare it at the same power cap alone", section="devices", costs="lost"
 )
 def power_capped(row: Row) -> Finds:
     return _slowed_down(row, POWER)

@@ -194,9 +194,7 @@ def _predictions(model: StepModel, counts: Sequence[int], draws: int) -> Iterato
 
 
 def _estimates(
-    model: StepModel,
-    draws: int,
-    numbers: Callable[[Draw], Sequence[float]],
+    model: StepModel, draws: int, numbers: Callable[[Draw], Sequence[float]]
 ) -> list[Estimate]:
     chance = np.random.default_rng(SEED)
     drawn = np.array([numbers(model.redrawn(chance)) for _ in range(draws)])

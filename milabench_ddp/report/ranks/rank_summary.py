@@ -111,9 +111,7 @@ def _kind(id: RankId) -> tuple[str, str]:
     return id.node, id.name.rpartition(" ")[0]
 
 
-def summarize_ranks(
-    processes: Iterable[tuple[Record, UnsteadyOf]],
-) -> tuple[RankSummary, ...]:
+def summarize_ranks(processes: Iterable[tuple[Record, UnsteadyOf]]) -> tuple[RankSummary, ...]:
     """The ranks or devices of a benchmark, in the order of jobs, ranks and nodes.
 
     Args:

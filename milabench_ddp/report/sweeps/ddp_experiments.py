@@ -6,14 +6,7 @@ other settings too, these settings are part of the block's title.
 """
 
 from ..model import NODES, Row, Rows
-from .settings import (
-    NOTHING,
-    Layout,
-    Place,
-    axes,
-    differing,
-    setting_of,
-)
+from .settings import NOTHING, Layout, Place, axes, differing, setting_of
 
 BACKEND, BREAKS, MODEL = "backend", "breaks", "model"
 OPTIONS = {BACKEND: "compile", BREAKS: "optimize_ddp", MODEL: "group"}  # without a matrix

@@ -127,11 +127,7 @@ communication = TableOf(
 curve = TableOf(
     "Communication by size",
     _sizes,
-    (
-        *map(Column, COMPARABLE),
-        Column("bytes", "d"),
-        *(Column(name, ".6g") for name in MEASURED),
-    ),
+    (*map(Column, COMPARABLE), Column("bytes", "d"), *(Column(name, ".6g") for name in MEASURED)),
 )
 numbers = TableOf(
     "Numbers of the programs",

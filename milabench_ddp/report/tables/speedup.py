@@ -18,11 +18,7 @@ def speedup(rows: Rows) -> Table:
     A note says why it is not known. Behind ``±`` stands half of its 95 % interval, by those of both
     as independent errors: over launches, or within single ones.
     """
-    columns = (
-        Column("benchmark"),
-        Column("relative to"),
-        Column("speed-up", ".3f"),
-    )
+    columns = (Column("benchmark"), Column("relative to"), Column("speed-up", ".3f"))
     named = {row.name: row for row in rows}
     values = []
     notes = []

@@ -75,12 +75,7 @@ def report_of(
 
 
 def read_runs(paths: Iterable[str | Path]) -> list[Run]:
-    """Read run folders; one that is named twice counts once.
-
-    Raises:
-        PoolingError: one is a copy of another.
-        RunDirError: one of the paths is not a run folder.
-    """
+    """Read run folders; one that is named twice counts once, and a copy raises PoolingError."""
     distinct = {Path(path).resolve(): Path(path) for path in paths}
     runs = [read_run(path) for path in distinct.values()]
     check_distinct(runs)

@@ -58,7 +58,6 @@ def with_failure(report: Report, row: Row, error: Exception) -> Report:
 
 
 def unreadable(name: str, weight: float, count: float, error: Exception) -> tuple[Row, Failure]:
-    """The row and the failure of a benchmark that cannot be reported."""
     reason = f"no report can be made of it: {reason_of(error)}"
     row = Row.unmeasured(name, max(count, 1.0), weight, {}, count)
     return row, Failure(name, "", None, Outcome.FAILED, reason)

@@ -8,7 +8,6 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from ..config.schema import SkippedBenchmark
 from ..render.blocks import (
     Block,
     Bullet,
@@ -156,7 +155,7 @@ def folded_blocks(report: Report) -> Iterator[Block]:
 def sweep_blocks(sweep: Sweep) -> Iterator[Block]:
     yield Headline(sweep.metric, sweep.meaning)
     yield from _of_sweep(sweep)
-    yield Section(_skipped(sweep.skipped, "skipped: "))
+    yield Section(Line(each, "skipped: ", "  ") for each in skipped_sentences(sweep.skipped))
 
 
 def _title(sweep: Sweep) -> str:
@@ -195,11 +194,6 @@ def failure_rate(report: Report) -> str:
     if not rate and not report.passed:
         verdict += ": nothing was measured in every benchmark"
     return f"{rate:10.2%} ({verdict})"
-
-
-def _skipped(skipped: Iterable[SkippedBenchmark], first: str = "") -> Iterator[Line]:
-    for sentence in skipped_sentences(skipped):
-        yield Line(sentence, first, "  ")
 
 
 def traces(report: Report) -> Iterator[str]:

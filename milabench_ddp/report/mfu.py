@@ -73,11 +73,7 @@ Peaks = Mapping[RunPrecision, Peak]
 
 
 def peaks(benchmarks: Mapping[str, Processes]) -> Peaks:
-    """The peak of each run and precision, of processes that did not fail.
-
-    Args:
-        benchmarks: the processes of each benchmark, by its name.
-    """
+    """The peak of each run and precision, of processes that did not fail."""
     found: dict[RunPrecision, Peak] = {}
     for name in sorted(benchmarks):
         products: dict[RunPrecision, list[ProcessResult]] = defaultdict(list)

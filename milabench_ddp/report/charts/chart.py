@@ -37,11 +37,7 @@ class Chart(Struct, frozen=True):
         return f"chart-{self.kind.replace('_', '-')}-{digest[:10]}"
 
     def svg(self, width: float = WIDTH, kind: str = "") -> str:
-        """The chart as an element of a page, without its style: see ``theme``.
-
-        Args:
-            kind: a class of the element, which tells it from others of this chart on the page.
-        """
+        """The chart as an element of a page, without its ``theme``; ``kind`` is a further class."""
         drawing = self.draw(width)
         made = render(
             "chart.html", id=f"{self.id}{kind}", kind=kind, title=self.title,

@@ -32,7 +32,6 @@ def comparison_page(
 
     Args:
         head: both sides and what they differ in, each with its title.
-        sentences: what to know about it.
         sides: both, or none to draw no rates over time.
     """
     badges = []

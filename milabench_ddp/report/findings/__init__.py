@@ -41,24 +41,10 @@ from . import (
 from .finder import Finder, Looked, Measurements
 
 SUBJECTS = (  # in the order in which their findings are shown
-    failed,
-    run_differences,
-    node_differences,
-    device_faults,
-    missing_ranks,
-    program_environment,
-    rate_problems,
-    peaks,
-    unsteady,
-    rank_memory,
-    losses,
-    bottlenecks,
-    throttling,
-    slow,
-    steps,
-    slow_links,
-    gradients,
-)
+    failed, run_differences, node_differences, device_faults, missing_ranks, program_environment,
+    rate_problems, peaks, unsteady, rank_memory, losses, bottlenecks, throttling, slow, steps,
+    slow_links, gradients,
+)  # fmt: skip
 FINDERS: dict[str, Finder] = {
     name: each
     for subject in SUBJECTS

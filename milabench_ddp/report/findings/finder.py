@@ -81,11 +81,7 @@ class Finder(Struct, frozen=True):
         return "unsure" if self.section == "rate" else "other"
 
     def findings(self, subject: object, weight: float = 1.0) -> list[Finding]:
-        """The findings about a subject; where the search fails, that is a finding.
-
-        Args:
-            weight: of the row, as a share of those of all rows.
-        """
+        """What the search finds, or that it failed; ``weight`` is the row's, of all weights."""
         found: list[Finding] = []
 
         def failed(error: Exception) -> None:

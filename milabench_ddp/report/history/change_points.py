@@ -151,12 +151,7 @@ def _drifts(values: Floats, split: int, family: Family) -> bool:
 
 
 def _split(values: Floats, apart: Floats, family: Family) -> int:
-    """The split that is farthest apart of those that are sure; 0 without any.
-
-    Args:
-        apart: the ``energies`` of its splits.
-        family: what it is judged by.
-    """
+    """The split that is farthest apart, by ``energies``, of those that are sure; 0 without any."""
     ends = np.arange(FEWEST, len(values) + 1)
     splits = apart[:, ends].argmax(axis=0)
     sums = np.cumsum([0.0, *values])

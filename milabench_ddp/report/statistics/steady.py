@@ -164,12 +164,7 @@ def _differ(first: Floats, rest: Floats) -> bool:
 
 
 def _moves(rates: Floats, start: int) -> Steady:
-    """The steady state, and how the rates in it still move.
-
-    Args:
-        rates: those from ``start`` on.
-        start: how many were left out.
-    """
+    """The steady state of the rates from ``start`` on, and how they still move."""
     count = len(rates)
     if count < FEWEST:
         return Steady(start)

@@ -46,12 +46,7 @@ class Window(Struct, frozen=True, eq=False):
 
 
 def window_of(observations: Weighed, start: int) -> Window | None:
-    """The window of the observations from ``start`` on; None if no clock tells it.
-
-    Args:
-        observations: those that count, with their durations.
-        start: how many come before the steady state.
-    """
+    """The window of the observations from ``start`` on; None if no clock tells it."""
     lines, seconds = observations.lines, observations.seconds
     if not len(lines):
         return None

@@ -100,7 +100,6 @@ def sweeps_of(report: Report, metric_name: str, fewest_axes: int = 1) -> Iterato
 
     Args:
         report: with our own formulas, not milabench's.
-        metric_name: as for ``sweep_of``.
         fewest_axes: in how many settings the benchmarks of a sweep differ at least.
     """
     rows_of: dict[str, list[Row]] = defaultdict(list)
@@ -129,11 +128,7 @@ def _all_benchmarks(report: Report) -> list[Row]:
 
 
 def cells_of(report: Report, metric_name: str, table: Rows) -> tuple[Metric, dict[str, Cell]]:
-    """A metric, and the cell of each benchmark by name.
-
-    Raises:
-        SelectionError: no benchmark has such a metric.
-    """
+    """A metric and the cell of each benchmark by name; SelectionError if none has the metric."""
     states = {row.name: cell_state(report, row) for row in table}
     metric = metric_of(metric_name, table, lambda row: is_usable(row, states[row.name]))
     cells = {}

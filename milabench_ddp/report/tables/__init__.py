@@ -28,19 +28,9 @@ from .score_table import scores
 from .selection import MadeTable, TableOf
 
 SUBJECTS = (  # in the order in which their tables are shown
-    step_tables,
-    strategies,
-    rank_tables,
-    ledger_table,
-    startup_table,
-    memory_table,
-    monitor_tables,
-    energy_tables,
-    host_table,
-    program_tables,
-    speedup,
-    bandwidth,
-)
+    step_tables, strategies, rank_tables, ledger_table, startup_table, memory_table,
+    monitor_tables, energy_tables, host_table, program_tables, speedup, bandwidth,
+)  # fmt: skip
 TABLES = {
     name: each
     for subject in SUBJECTS

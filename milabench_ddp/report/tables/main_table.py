@@ -38,7 +38,6 @@ BESIDE = ("unit", "drift", "sm_clock", "held_down_by")
 
 
 def table_of(report: Report) -> Table:
-    """The main table of a report, by its formulas."""
     return milabench_table(report.rows) if report.compat else main_table(report.rows)
 
 

@@ -24,17 +24,13 @@ def _types(row: Row) -> str:
     return ", ".join(words)
 
 
-def _is_spread(row: Row) -> bool:
-    return "mode" in row.reported("model") and row.told_mean("ranks") > 0
-
-
 def _model(name: str, row: Row) -> str:
     return str(row.reported("model").get(name, ""))
 
 
 strategies = TableOf(
     "Strategies",
-    lambda row: [row] if _is_spread(row) else [],
+    lambda row: [row] if "mode" in row.reported("model") and row.told_mean("ranks") > 0 else [],
     (
         Column("mode", "", lambda row: _model("mode", row)),
         Column("ranks", ".0f", lambda row: row.told_mean("ranks")),

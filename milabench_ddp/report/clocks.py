@@ -8,6 +8,7 @@ from functools import cache
 from msgspec import Struct
 
 from ..results.records import mapping_or_empty
+from .grouping import grouped
 from .monitored import Monitored, Stretch
 from .statistics.values import NAN, known, mean
 
@@ -59,9 +60,7 @@ def sm_clock(devices: Iterable[Monitored]) -> float:
 
 def slowdowns(monitored: Iterable[Monitored]) -> list[Slowdown]:
     """The devices whose clocks were held down, by cause, worst first, and by their shares."""
-    launches: dict[str, list[Monitored]] = defaultdict(list)
-    for device in monitored:
-        launches[device.label].append(device)
+    launches = grouped((device.label, device) for device in monitored)
     parts = {label: _by_cause(devices) for label, devices in launches.items()}
     free = {label: _clock(parts[label][None]) for label in launches}
     found = []

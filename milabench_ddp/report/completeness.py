@@ -4,13 +4,13 @@ Programs of ours tell their device when they begin, and the times of their steps
 rank of them. Of programs that tell neither, or of one rank alone, no rank is missing.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct, field
 
 from ..events import Status
 from .compat import ngpu
+from .grouping import grouped
 from .model import Row, Rows
 from .process import ProcessResult
 
@@ -43,9 +43,7 @@ class JobRanks(Struct):
 
 def jobs_of(processes: Sequence[ProcessResult]) -> Iterator[JobRanks]:
     """The jobs of several ranks that have ended by themselves."""
-    jobs: dict[tuple[str, ...], list[ProcessResult]] = defaultdict(list)
-    for process in processes:
-        jobs[str(process.run.path), *process.record.job].append(process)
+    jobs = grouped(((str(each.run.path), *each.record.job), each) for each in processes)
     for files in jobs.values():
         if any(process.status in _STOPPED for process in files):
             continue

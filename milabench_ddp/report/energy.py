@@ -12,9 +12,9 @@ from typing import Annotated
 
 from ..codec import about
 from ..results.records import is_finite
+from .grouping import grouped
 from .model import Row
 from .monitored import Monitored
-from .ranks.rank_launch import LaunchKey
 from .statistics.mean_power import APART, SHORTEST, MeanPower, by_counter, by_power
 from .statistics.values import NAN
 
@@ -51,9 +51,8 @@ def energy_of_devices(row: Row) -> dict[str, Energy | None]:
     In a job each device does as much of the work as the others.
     """
     sharing = Counter(id(device.teller) for device in row.measuring)
-    launches: dict[tuple[str, LaunchKey], list[Monitored]] = defaultdict(list)
-    for device in row.measuring:
-        launches[device.label, device.launch].append(device)  # jobs may share it
+    # jobs may share a device
+    launches = grouped(((device.label, device.launch), device) for device in row.measuring)
     found: dict[str, list[Energy | None]] = defaultdict(list)
     for (label, _), jobs in launches.items():
         rates = [job.rate / sharing[id(job.teller)] for job in jobs if job.teller is not None]
@@ -64,9 +63,7 @@ def energy_of_devices(row: Row) -> dict[str, Energy | None]:
 
 def energy_of_row(row: Row) -> Energy | None:
     """The energy of all devices of a launch for a unit of work, the mean over launches."""
-    launches: dict[LaunchKey, list[Monitored]] = defaultdict(list)
-    for device in row.measuring:
-        launches[device.launch].append(device)
+    launches = grouped((device.launch, device) for device in row.measuring)
     if row.is_bandwidth or row.summary.why_no_rate:
         return None
     return _mean([_of_launch(devices, row.ngpu) for devices in launches.values()])

@@ -4,7 +4,6 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Annotated, NamedTuple
 
 from msgspec import Struct
@@ -15,6 +14,7 @@ from ..events import NAN_LOSS, NO_RATE, NO_USABLE_RATE, OUT_OF_MEMORY, Outcome
 from ..results.records import Payload
 from .failures import NO_RECORDS, CellState, decisive_failure, state_of_failure
 from .finding import filled
+from .grouping import grouped
 from .model import Failure, Report, Row
 
 LONGEST = 160  # characters of a cause
@@ -95,9 +95,7 @@ _PATTERNS = [(re.compile(kind.pattern, re.IGNORECASE), kind) for kind in _KINDS]
 
 def causes_of(report: Report, *, cancelled: bool = False) -> tuple[Cause, ...]:
     """The causes of all failures, or of what was cancelled; what hit most benchmarks first."""
-    failures: dict[tuple[str, Path | None], list[Failure]] = defaultdict(list)
-    for each in report.failures:
-        failures[each.benchmark, each.folder].append(each)
+    failures = grouped(((each.benchmark, each.folder), each) for each in report.failures)
     found: dict[str, list[tuple[Failure, str, str, str]]] = defaultdict(list)
     rows = {row.name: row for row in report.rows}
     for (name, folder), own in failures.items():

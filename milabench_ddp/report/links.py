@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from ..results.records import Payload, is_finite
+from .grouping import grouped
 from .model import Row
 from .once import once
 from .statistics.values import median
@@ -55,9 +56,7 @@ class LinkKind(Struct, frozen=True):
 
 @once
 def kinds_of(row: Row) -> list[LinkKind]:
-    kinds: dict[tuple[str, str], list[Link]] = defaultdict(list)
-    for link in links_of(row):
-        kinds[link.kind].append(link)
+    kinds = grouped((link.kind, link) for link in links_of(row))
     return [LinkKind(name, found) for name, found in kinds.items()]
 
 

@@ -16,6 +16,7 @@ from ..events import NAN_LOSS, Outcome, Status, Verdict, exit_reason
 from ..results.rate_columns import RateColumns, joined
 from ..results.rates import why_nothing_measured
 from ..results.records import Payload, Record, Run, unit_of
+from .grouping import grouped
 from .ranks.rank_launch import LaunchKey
 from .ranks.rank_summary import RankId, rank_id
 from .statistics.durations import Weighed, between, sum_of_ranks, weighed
@@ -146,9 +147,7 @@ Processes = Sequence[ProcessResult]
 
 def by_launch(processes: Processes) -> list[Processes]:
     """The processes of each launch, in the order of runs and repeats."""
-    launches: dict[LaunchKey, list[ProcessResult]] = defaultdict(list)
-    for process in processes:
-        launches[process.launch].append(process)
+    launches = grouped((process.launch, process) for process in processes)
     return [launches[key] for key in sorted(launches)]
 
 
@@ -213,11 +212,9 @@ def _series(measured: Weighed, found: Steady) -> Series | None:
 
 
 def series_of_devices(processes: Processes) -> dict[RankId, list[Series]]:
-    devices: dict[RankId, list[Series]] = defaultdict(list)
-    for process in processes:
-        if process.record.device is not None and process.series is not None:
-            devices[rank_id(process.record, 0)].append(process.series)
-    return devices
+    alone = [process for process in processes if process.record.device is not None]
+    told = [(rank_id(each.record, 0), each.series) for each in alone if each.series is not None]
+    return grouped(told)
 
 
 def is_bandwidth(processes: Processes) -> bool:

@@ -14,6 +14,7 @@ from ..errors import shown_names
 from ..events import Outcome
 from .failure_causes import causes_of
 from .finding import Finding, Severity
+from .grouping import grouped
 from .model import Failure, Report
 from .run_info import RunInfo
 
@@ -131,18 +132,13 @@ def failure_sentence(failure: Failure) -> str:
 def failures_of_benchmarks(report: Report) -> Iterator[list[list[Failure]]]:
     """The failures of each benchmark in each run, those that are alike together."""
     for _, group in groupby(report.failures, key=attrgetter("benchmark", "folder")):
-        together: dict[object, list[Failure]] = defaultdict(list)
-        for failure in group:
-            together[failure.outcome, failure.reason, failure.lines].append(failure)
+        together = grouped(((each.outcome, each.reason, each.lines), each) for each in group)
         yield list(together.values())
 
 
 def alike(report: Report, severity: Severity) -> list[list[Finding]]:
-    groups: dict[str, list[Finding]] = defaultdict(list)
-    for finding in report.findings:
-        if finding.severity is severity:
-            groups[finding.name].append(finding)
-    return list(groups.values())
+    found = [finding for finding in report.findings if finding.severity is severity]
+    return list(grouped((finding.name, finding) for finding in found).values())
 
 
 def commands_of(report: Report, name: str) -> Iterator[str]:

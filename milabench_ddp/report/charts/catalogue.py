@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from ...results.records import is_finite
 from ...table import Column, Table
 from ..fields import perf_of
+from ..grouping import grouped
 from ..links import Link, links_of
 from ..model import Report, Row
 from ..ranks.ledger import WAITING
 from ..statistics.values import NAN, known
-from ..sweeps.efficiency import grouped
 from ..tables.ledger_table import ITEMS, ledger
 from ..tables.main_table import main_table
 from ..tables.program_tables import COMPARABLE, curve, size_text
@@ -46,7 +46,7 @@ LEAST_RANGE = 0.02  # of the ratios that the axis shows, to both sides of 1
 
 def rate_charts(report: Report) -> Iterator[Chart]:
     measured = [row for row in report.rows if is_finite(row.perf)]
-    for rows in grouped(measured, lambda row: row.unit):
+    for rows in grouped((row.unit, row) for row in measured).values():
         unit = rows[0].unit or "units/s"
         bars = []
         texts = {row.name: perf_of(row).text(",.4g") for row in rows}

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from ...errors import SelectionError
 from ...results.records import is_finite
 from ...table import Column, Measured, Table
+from ..grouping import grouped
 from ..model import NODES, Report, Row, Rows
-from ..sweeps.efficiency import alike_but_nodes, grouped, scaling
+from ..sweeps.efficiency import alike_but_nodes, scaling
 from ..sweeps.metrics import EFFICIENCY
 from ..sweeps.settings import differing, setting_of
 from ..sweeps.sweep import cells_of, sweep_of, sweep_table
@@ -59,7 +60,7 @@ def sweep_charts(report: Report) -> Iterator[Chart]:
     def kind(row: Row) -> Hashable:
         return row.unit, row.is_bandwidth, scaling(row), tuple(differing(curves[row.name]))
 
-    for firsts in grouped(fewest, kind):
+    for firsts in grouped((kind(row), row) for row in fewest).values():
         for subject, part in _parts(firsts, ""):
             axes = _settings(part)
             names = [_values(row, axes) or row.name for row in part]
@@ -78,8 +79,7 @@ def _parts(rows: Rows, subject: str) -> Iterator[tuple[str, Rows]]:
     if not axes or len(rows) <= (MOST_CURVES if len(axes) > 1 else SERIES):
         yield subject, rows
         return
-    for part in grouped(rows, lambda row: setting_of(row, axes[0])):
-        value = setting_of(part[0], axes[0])
+    for value, part in grouped((setting_of(row, axes[0]), row) for row in rows).items():
         yield from _parts(part, ", ".join(filter(None, (subject, value))))
 
 
@@ -133,7 +133,7 @@ def _ideal(metric: DrawnMetric, row: Row, points: Sequence[ChartPoint]) -> Seque
 
 def heat_maps(report: Report) -> Iterator[Chart]:
     combinations = [row for row in report.rows if row.matrix]
-    for rows in grouped(combinations, lambda row: (row.unit, tuple(row.matrix))):
+    for rows in grouped(((row.unit, tuple(row.matrix)), row) for row in combinations).values():
         axes = differing(rows)
         names = [*([EFFICIENCY] if NODES in axes else []), "throughput", "latency"]
         for name in names if len(axes) > 1 else ():

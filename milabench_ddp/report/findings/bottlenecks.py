@@ -6,12 +6,13 @@ from ...errors import shown_names
 from ...results.records import Payload, Record, is_finite, mapping_or_empty
 from ...samples import DeviceSample
 from ...table import without_exponent
+from ..grouping import grouped
 from ..model import Row
 from ..monitored import inside, label_of, own_samples
 from ..ranks.rank_summary import labels, rank_id
 from ..ranks.startup import late_ranks, startups
 from ..statistics.values import NAN, known, largest, mean
-from .finder import Finds, Found, Looked, finding, grouped, in_some_of
+from .finder import Finds, Found, Looked, finding, in_some_of
 
 IDLE = "device_idle"  # fraction of a step in which a device waits for its host or for data
 MOST_IDLE = 0.1

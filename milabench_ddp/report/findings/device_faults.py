@@ -10,9 +10,10 @@ from msgspec import Struct
 from ...errors import shown_names
 from ...results.records import Payload, Record, is_finite, mapping_or_empty
 from ...samples import DeviceProblem, DeviceSample
+from ..grouping import grouped
 from ..monitored import label_of, own_samples
 from ..once import once
-from .finder import Finds, Found, Looked, Measurements, finding, grouped
+from .finder import Finds, Found, Looked, Measurements, finding
 
 LOWERED = 0.01  # of the default power cap
 MOST_LANES = 64  # more are damage

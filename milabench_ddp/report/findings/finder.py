@@ -1,8 +1,7 @@
 """How a kind of finding is declared: a function that searches for it, and what is said of it."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Sequence, Sized
+from typing import Any
 
 from msgspec import Struct
 
@@ -12,9 +11,6 @@ from ...results.state import RunState
 from ..finding import Finding, Severity, filled
 from ..model import Failure, Rows
 from ..pooling import Difference
-
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 
 
 class Measurements(Struct, frozen=True, dict=True):
@@ -117,14 +113,6 @@ def finding(
         return Finder(search.__name__, search, Severity(severity), sentence, advice, **where)
 
     return declared
-
-
-def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
-    """The values of each key, both in the order in which they come."""
-    found: dict[Key, list[Value]] = defaultdict(list)
-    for key, value in pairs:
-        found[key].append(value)
-    return found
 
 
 def in_some_of(found: Sized, processes: Sized) -> str:

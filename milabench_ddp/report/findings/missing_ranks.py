@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from ...errors import shown_names
 from ...events import Status
 from ..completeness import JobRanks, jobs_of
+from ..grouping import grouped
 from ..model import Row
-from .finder import Finds, Found, Looked, finding, grouped
+from .finder import Finds, Found, Looked, finding
 
 
 def _ranks_planned(row: Row) -> Looked:

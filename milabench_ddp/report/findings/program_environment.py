@@ -6,9 +6,10 @@ They are about variables, devices and versions. Programs that tell no devices ha
 from ...errors import shown_names
 from ...hazards import hazards_in
 from ...results.records import Payload, Record, Run, is_finite, mapping_or_empty
+from ..grouping import grouped
 from ..model import Row
 from ..ranks.rank_summary import rank_id
-from .finder import Finds, Found, Measurements, finding, grouped
+from .finder import Finds, Found, Measurements, finding
 
 SHOWN = 3  # benchmarks that a sentence names
 SOFTWARE = {"torch": "torch", "cuda": "CUDA", "nccl": "NCCL", "cudnn": "cuDNN"}

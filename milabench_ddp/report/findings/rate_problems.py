@@ -3,11 +3,12 @@
 import math
 
 from ...events import Status
+from ..grouping import grouped
 from ..model import Row
 from ..process import series_by_launch, units_of
 from ..ranks.stragglers import SURE
 from ..statistics.interval import interval, pooled_mean
-from .finder import Finds, Found, finding, grouped
+from .finder import Finds, Found, finding
 from .run_differences import APART
 
 APART_BY = 0.05  # launches of the same benchmark differ by 1 to 2 %

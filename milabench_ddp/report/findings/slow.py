@@ -8,6 +8,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from ...numerics import np
+from ..grouping import grouped
 from ..links import kinds_of
 from ..model import Row
 from ..once import once
@@ -24,7 +25,7 @@ from ..ranks.stragglers import (
     slower_places,
 )
 from ..statistics.values import mean, median
-from .finder import Finds, Found, Looked, finding, grouped
+from .finder import Finds, Found, Looked, finding
 from .slow_links import nodes_of_links, words_of_link
 from .what_if import condition, faster, gain_text, launches_of, numbers_of
 

@@ -1,8 +1,9 @@
 """Findings about links between ranks."""
 
+from ..grouping import grouped
 from ..links import LinkKind, kinds_of
 from ..model import Row
-from .finder import Finds, Found, finding, grouped
+from .finder import Finds, Found, finding
 
 
 @finding(

@@ -4,9 +4,10 @@ import math
 
 from ...errors import shown_names
 from ..clocks import BRAKE, HARDWARE, HEAT, MATTERS, POWER, SETTING, ClockCause, slowdowns
+from ..grouping import grouped
 from ..model import Row
 from ..statistics.values import largest
-from .finder import Finds, Found, Looked, finding, grouped
+from .finder import Finds, Found, Looked, finding
 
 HOT = 5.0  # degrees below the heat at which a device slows down
 LEAST_SHARED = 0.01  # of the measured steps

@@ -1,7 +1,6 @@
 """What a history keeps of each run: the rate of each benchmark, and of each device in it."""
 
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -9,6 +8,7 @@ from msgspec import Struct, field
 
 from ...results.read_run import read_run
 from ...results.records import Payload, Record, Run, mapping_or_empty
+from ..grouping import grouped
 from ..process import (
     Processes,
     ProcessResult,
@@ -79,9 +79,7 @@ class RunPoint(Struct, frozen=True):
 
 def run_point(path: Path) -> RunPoint:
     run = read_run(path)
-    processes: dict[str, list[ProcessResult]] = defaultdict(list)
-    for record in run.records:
-        processes[record.name].append(ProcessResult(run, record))
+    processes = grouped((record.name, ProcessResult(run, record)) for record in run.records)
     benchmarks = {}
     for name, found in processes.items():
         if point := _benchmark(counted(found)):

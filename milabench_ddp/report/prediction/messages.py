@@ -1,10 +1,11 @@
 """Measured messages."""
 
 import math
-from collections import defaultdict
 from collections.abc import Sequence
 
 from msgspec import Struct
+
+from ..grouping import grouped
 
 FAST = 0.5  # of the mean time of a byte
 
@@ -30,9 +31,7 @@ def merged(messages: Sequence[Message]) -> list[Message]:
     Small messages take more time for each byte than large ones. One that seems to take much less
     was sent beside others, as gloo does with two: then only the time of all of them is known.
     """
-    launches: dict[int, list[Message]] = defaultdict(list)
-    for message in messages:
-        launches[message.launch].append(message)
+    launches = grouped((message.launch, message) for message in messages)
     whole = []
     for launch, of_launch in launches.items():
         size, ms, alone = map(math.fsum, zip(*(each.amounts for each in of_launch), strict=True))

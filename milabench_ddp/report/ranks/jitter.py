@@ -14,6 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ...numerics import Counts, Floats, np
+from ..grouping import grouped
 from ..statistics.periodicity import Pauses, Recurrence, excess_of, pauses_of, recurrences
 from .rank_launch import EXPOSED, RankLaunch
 from .rank_summary import RankId
@@ -167,9 +168,7 @@ def _parts(members: Members) -> tuple[str, ...]:
 
 
 def _together(members: Members) -> bool:
-    paused: dict[tuple[Path, int], list[Counts]] = defaultdict(list)
-    for each, at in members:
-        paused[each.launch.record.path, each.first].append(at)
+    paused = grouped(((each.launch.record.path, each.first), at) for each, at in members)
     shared = []
     for several in paused.values():
         every = np.concatenate(several)
@@ -180,11 +179,9 @@ def _together(members: Members) -> bool:
 
 
 def _share(series: Sequence[_Series], one: _Recurring) -> float:
-    together: dict[tuple[Path, int], list[int]] = defaultdict(list)
-    for k, each in enumerate(series):
-        together[each.launch.record.path, each.first].append(k)
+    places_of = [((each.launch.record.path, each.first), k) for k, each in enumerate(series)]
     lost = whole = 0.0
-    for places in together.values():
+    for places in grouped(places_of).values():
         if one.steps.keys().isdisjoint(places):
             continue
         length = min(len(series[k].times) for k in places)

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from ...errors import spans
 from ...numerics import np
 from ...results.records import Record, is_finite
+from ..grouping import grouped
 from ..statistics.values import NAN, largest, mean, median, percentile
 from .pipelines import Stages, pipelines_of
 from .rank_launch import WHOLE, LaunchBlocks, PartTimes, RankLaunch, local_parts, steady_launch
@@ -129,10 +130,7 @@ def summarize_ranks(processes: Iterable[tuple[Record, UnsteadyOf]]) -> tuple[Ran
 
 def peers(ranks: Iterable[RankSummary]) -> list[list[RankSummary]]:
     """The ranks that do the same work: all, or in pipelines those with the same stages."""
-    found: dict[Stages, list[RankSummary]] = defaultdict(list)
-    for rank in ranks:
-        found[rank.stages].append(rank)
-    return list(found.values())
+    return list(grouped((rank.stages, rank) for rank in ranks).values())
 
 
 def _summarize(id: RankId, launches: Sequence[RankLaunch]) -> RankSummary:

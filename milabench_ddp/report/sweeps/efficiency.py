@@ -16,10 +16,10 @@ launch vary does not say how far the next launch will be.
 """
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from operator import attrgetter
 
+from ..grouping import grouped
 from ..model import NODES, Row, Rows
 from ..pooling import PROGRAM
 from .settings import Cell
@@ -71,21 +71,15 @@ def alike_but_nodes(rows: Rows) -> Iterator[tuple[list[Row], bool]]:
     tell them apart. Of a run that did not record these, equal options do, unless they depend on
     the nodes: what has no equal, or lacks the fewest nodes, may belong to others.
     """
-    for group in grouped(rows, _settings_but_nodes):
+    for group in grouped((_settings_but_nodes(row), row) for row in rows).values():
         if _has_each_once(group):
             yield group, True
             continue
-        for part in grouped(group, lambda row: row.config.get("sweep") or _options(row)):
+        named = [(row.config.get("sweep") or _options(row), row) for row in group]
+        for part in grouped(named).values():
             has_name = "sweep" in part[0].config
             seems_whole = len(part) > 1 and _fewest_nodes(part) == _fewest_nodes(group)
             yield part, _has_each_once(part) and (has_name or seems_whole)
-
-
-def grouped(rows: Rows, key: Callable[[Row], Hashable]) -> list[list[Row]]:
-    groups: dict[Hashable, list[Row]] = defaultdict(list)
-    for row in rows:
-        groups[key(row)].append(row)
-    return list(groups.values())
 
 
 def _fewest_nodes(rows: Rows) -> int:

@@ -17,6 +17,7 @@ from ...samples import CAUSES, MOST, DeviceSample, HostSample, Sensor, sensors_o
 from ...table import UNKNOWN, Column, Measured
 from ..clocks import held_down
 from ..fields import EVERYWHERE, Field, RecordType
+from ..grouping import grouped
 from ..model import Row
 from ..monitored import Monitored
 from ..statistics.interval import Series, interval, pooled_mean, why_no_mean
@@ -106,9 +107,7 @@ HOST_MEANS = RecordType("HostMeans", "", [NODE, _samples(HOSTS), *_fields(HostSa
 
 
 def watched_devices(row: Row) -> list[Watched]:
-    seen: dict[tuple[str, int, str], list[Monitored]] = defaultdict(list)
-    for each in row.monitored:
-        seen[_place(each.node, each.device)].append(each)
+    seen = grouped((_place(each.node, each.device), each) for each in row.monitored)
     alone: dict[tuple[str, int, str], list[Series]] = defaultdict(list)
     for process in row.counted:
         if process.record.device is not None and process.series is not None:

@@ -34,9 +34,8 @@ def _title(history: History) -> str:
 
 
 def _titles(history: History) -> list[str]:
-    return list(
-        dict.fromkeys(["Slower", "Faster", *(TITLES[each.way] for each in history.changes)])
-    )
+    ways = [TITLES[each.way] for each in history.changes]
+    return list(dict.fromkeys(["Slower", "Faster", *ways]))
 
 
 def _changes(title: str, history: History) -> list[Change]:

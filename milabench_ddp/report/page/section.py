@@ -1,6 +1,5 @@
 """The section of a benchmark: findings, charts, ranks, ledger, other tables, output, command."""
 
-import shlex
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -16,7 +15,7 @@ from ..charts.chart import Chart
 from ..finding import Finding
 from ..findings import FINDERS
 from ..model import Report, Row
-from ..sentences import failure_sentence
+from ..sentences import commands_of, failure_sentence
 from ..tables import TABLES
 from ..tables.ledger_table import HIDDEN, ITEMS, ledger
 from ..tables.main_table import main_table
@@ -78,12 +77,11 @@ def section_of(
     for finding in findings:
         place = PLACES.get(finding.name, "")
         placed[place if place in places else ""].append(finding)
-    scripts = [run.scripts[row.name] for run in report.runs if row.name in run.scripts]
     body = render(
         "section.html", id=id, courses=courses, places=places, findings=placed, tables=tables,
         failures=failures, facts=_facts(row), failure_sentence=failure_sentence,
         figures=[svg_figure(chart) for chart in charts],
-        commands=[f"bash {shlex.quote(str(path))}" for path in scripts], **values,
+        commands=list(commands_of(report, row.name)), **values,
     )  # fmt: skip
     return BenchmarkSection(row.name, findings, body, encode_shown(courses).decode())
 

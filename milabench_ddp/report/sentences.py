@@ -28,6 +28,8 @@ def verdict(report: Report) -> str:
     lost = failed.union(report.unmeasured, *(run.running for run in report.runs))
     well = sum(row.name not in lost for row in report.rows)
     said = f"{well} of {_count(len(report.rows), 'benchmark')} ok"
+    if without := sum(bool(row.summary.why_no_rate) for row in report.rows):
+        said += f" ({without} without a rate)"
     if report.passed:
         return f"PASS: {said}"
     if report.cancelled:

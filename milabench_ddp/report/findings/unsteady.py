@@ -14,7 +14,7 @@ UNSTABLE = 0.1  # the standard deviation of the observations, of their mean
 
 
 @finding(
-    "error",
+    "warning",
     "{place}: {why}{where}: it is shown as -, and is in no score",
     "see what the program counts as its work and its time (a GPU is asynchronous: synchronize it "
     "before the time is taken), or let it warm up for longer",

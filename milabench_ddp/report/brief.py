@@ -14,6 +14,7 @@ from .sentences import alike, some
 
 FULL = 8  # causes that are told with all that they hit and with advice; more have a line each
 FEW = 2  # findings of a kind that have a sentence each, where no shorter one is of all
+FEW_OF_RUN = 5  # the same of nodes, files and runs, whose sentences may tell different things
 FEW_NAMES = 4
 
 
@@ -70,7 +71,8 @@ def advice_of(group: Sequence[Finding]) -> str:
 def told_together(group: Sequence[Finding]) -> tuple[str, ...]:
     first, finder = group[0], FINDERS.get(group[0].name)
     is_short = finder is not None and bool(finder.many)
-    if len(group) == 1 or (len(group) <= FEW and not is_short):
+    few = FEW if first.benchmark else FEW_OF_RUN
+    if len(group) == 1 or (len(group) <= few and not is_short):
         return tuple(finding.sentence for finding in group)
     benchmarks = {finding.benchmark: finding for finding in reversed(group)}
     if finder is None or not is_short:

@@ -76,7 +76,8 @@ _KINDS = [
     _Kind(r"failed to connect to any network address of \(?(?P<host>[^,)\s]+), (?P<port>\d+)|"
           r"Connection refused", "[no connection to {host}, port {port}: refused, or in vain]",
           "see whether rank 0 lives, and whether a firewall is between them"),
-    _Kind(r"No space left on device", "no space left on a disk", "`df -h`, then remove old runs"),
+    _Kind(r"(?:cannot write (?P<path>\S+): )?No space left on device", "no space left on a disk",
+          "`df -h[ {path}]`, then remove old runs"),
     _Kind(r"GatedRepo|401 Client Error", "", "set HF_TOKEN, of an account that may read it"),
     _Kind(r"^ended at its (?P<deadline>max_duration of [\d.]+ s): (?P<what>.*\bhangs in .*)",
           "{what} ({deadline})"),

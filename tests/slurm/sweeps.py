@@ -107,9 +107,10 @@ class Sweep:
 
     def milabench(self, *argv: str | Path, **environ: str) -> subprocess.Popen[str]:
         """Start a command of milabench on the login node, where no signal of ours reaches it."""
+        of_own = {"MILABENCH_BASE": str(self.folder), "COLUMNS": "2000"}  # no sentence is wrapped
         command = subprocess.Popen(
             [sys.executable, "-m", "milabench_ddp", *argv],
-            env={**self.cluster.env, "MILABENCH_BASE": str(self.folder), **environ},
+            env={**self.cluster.env, **of_own, **environ},
             cwd=REPOSITORY,
             text=True,
             stdout=subprocess.PIPE,

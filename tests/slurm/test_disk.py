@@ -125,7 +125,8 @@ def test_a_benchmark_whose_disk_is_full_has_failed_and_is_run_again(make_sweep, 
         why = f"cannot write {sweep.run}/fills.D0.data: No space left on device"
         assert sweep.states() == {"before": "ok", "fills": "failed"}
         assert sweep.reason("fills") == why
-        assert why in " ".join(out.split())
+        assert "failed   fills: no space left on a disk\n" in out
+        assert f"`df -h {sweep.run}/fills.D0.data`" in out
         assert f"[1] {why}" in sweep.table()
         ballast.write_bytes(b"")
         code, _, err = ended(sweep.milabench("run", "--resume", sweep.run))

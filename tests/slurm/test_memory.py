@@ -66,4 +66,4 @@ def test_out_of_memory_of_the_host_and_by_the_kernel_is_oom(make_sweep, tmp_path
     assert sweep.reason("first") == f"rank 0: {KERNEL}"
     assert sweep.reason("last") == f"rank 1: {KERNEL}"
     assert sweep.table().count(" oom ") == 4
-    assert "this host ran out of memory, in 3: " in out
+    assert "this host ran out of memory, in 4: " in out

@@ -53,7 +53,7 @@ def assert_left_out(sweep, node, why):
     told, began = err.index(said), err.index("quick-1: on ")
     assert told < began, err
     assert said in sweep.reason("quick-3")
-    assert out.count(said) == 3  # the findings about node and benchmark, and its failure
+    assert out.count(said) == 2  # of the node, and the cause of the benchmark's failure
     state = sweep.state().nodes[node]
     assert (state.status, state.problem) == (NodeStatus.FAILED, said + state.problem[len(said) :])
     return state

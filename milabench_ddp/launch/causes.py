@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from ..events import OUT_OF_MEMORY, exit_reason
 from ..hidden import SECRETS
-from ..tracebacks import FRAME, LAUNCHER_ERROR, LAUNCHER_LOG, OF_RANK, RAISED, TRACEBACK
+from ..tracebacks import FRAME, GROUP, LAUNCHER_ERROR, LAUNCHER_LOG, OF_RANK, RAISED, TRACEBACK
 
 _SUMMARY = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError"
 _RANK = re.compile(r"^\s*rank\s*:\s*(\d+)")
@@ -78,6 +78,7 @@ class LastException(Struct):
 
     text: str = ""  # such as ``ValueError: no``
     rank: str = ""  # whose it is, if its lines are marked with it
+    ranks: set[str] = field(default_factory=set)  # that raised one
     _in_traceback: set[str] = field(default_factory=set)  # by rank
     _lines_after: int = 0  # of another kind
 
@@ -90,7 +91,7 @@ class LastException(Struct):
     def read(self, line: str) -> None:
         found = OF_RANK.match(line)
         rank, text = (found[1], found[2].removeprefix(" ")) if found else ("", line)
-        text = text.rstrip()
+        text = GROUP.sub("", text).rstrip()
         if text == TRACEBACK or FRAME.match(text):
             self._in_traceback.add(rank)
         elif rank in self._in_traceback and text and not text[0].isspace():
@@ -105,6 +106,7 @@ class LastException(Struct):
             self._lines_after += 1
 
     def _add(self, rank: str, text: str) -> None:
+        self.ranks.add(rank)
         is_of_another = bool(self.text) and rank != self.rank
         if not is_of_another or (may_follow(self.text) and not may_follow(text)):
             self.text, self.rank, self._lines_after = text, rank, 0
@@ -143,17 +145,18 @@ class LauncherSummary(Struct):
     def killed(self) -> str:
         return self._first_by_signal(_MAY_FOLLOW)
 
-    @property
-    def aborted(self) -> str:
+    def ended_first(self, exception: LastException) -> str:
         """The same, also for signals that may be the consequence of another rank's end.
 
-        SIGTERM is torchrun's own, but not for the root cause, which it lists last.
+        SIGTERM is torchrun's own, but not for the root cause, which it lists last. That may be a
+        rank that ended without an exception, which the exceptions of the others only follow.
         """
         found = self._first_by_signal((signal.SIGTERM,))
-        if found or not self.exits or self.names_an_exit:
+        if found or not self.exits:
             return found
         rank, code = [*self.exits.items()][-1]
-        return f"rank {rank}: {exit_reason(code)}"
+        is_silent = may_follow(exception.text) and not exception.ranks & {"", str(rank)}
+        return f"rank {rank}: {exit_reason(code)}" if code < 0 or is_silent else ""
 
     def _first_by_signal(self, ignored: tuple[signal.Signals, ...]) -> str:
         for rank, code in sorted(self.exits.items()):

@@ -132,7 +132,8 @@ def judge(
     elif observed.error:
         reason = observed.error
     elif returncode:
-        reason = observed.launcher.aborted or observed.exception.reason(returncode)
+        reason = observed.launcher.ended_first(observed.exception)
+        reason = reason or observed.exception.reason(returncode)
     elif observed.instrument_error:
         reason = f"an instrument failed: {observed.instrument_error}"
     elif observed.loss_is_nan:

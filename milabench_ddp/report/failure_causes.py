@@ -1,18 +1,20 @@
 """Why benchmarks failed: one cause for all failures that are alike, and what to do about it."""
 
 import re
+import shlex
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..codec import about
 from ..errors import shortened
 from ..events import NAN_LOSS, NO_RATE, NO_USABLE_RATE, OUT_OF_MEMORY, Outcome
 from ..results.records import Payload
-from .failures import NO_RECORDS, CellState, decisive_failure, state_of_failure
+from .failures import NO_RECORDS, CellState, decisive_failure, is_of, state_of_failure
 from .finding import filled
 from .grouping import grouped
 from .model import Failure, Report, Row
@@ -75,7 +77,7 @@ _KINDS = [
           "", "see whether `nvidia-smi` answers, and whether its torch is built for CUDA"),
     _Kind(r"failed to connect to any network address of \(?(?P<host>[^,)\s]+), (?P<port>\d+)|"
           r"Connection refused", "[no connection to {host}, port {port}: refused, or in vain]",
-          "see whether rank 0 lives, and whether a firewall is between them"),
+          "see whether what it connects to runs (rank 0), and whether a firewall is between"),
     _Kind(r"(?:cannot write (?P<path>\S+): )?No space left on device", "no space left on a disk",
           "`df -h[ {path}]`, then remove old runs"),
     _Kind(r"GatedRepo|401 Client Error", "", "set HF_TOKEN, of an account that may read it"),
@@ -104,7 +106,8 @@ def causes_of(report: Report, *, cancelled: bool = False) -> tuple[Cause, ...]:
         failure = decisive_failure(name, own, runs)
         if failure is None or (failure.outcome == Outcome.CANCELLED) != cancelled:
             continue
-        alike = [each for each in own if each.reason == failure.reason]
+        reason = _NUMBER.sub("0", _untagged(failure))
+        alike = [each for each in own if _NUMBER.sub("0", _untagged(each)) == reason]
         row = rows.get(name)
         text, advice = cause_of(failure, row.config if row else {})
         found[_NUMBER.sub("0", text)].append((failure, text, advice, _where(failure, alike, row)))
@@ -117,18 +120,25 @@ def causes_of(report: Report, *, cancelled: bool = False) -> tuple[Cause, ...]:
     return tuple(sorted(made, key=lambda cause: -len(cause.benchmarks)))
 
 
+def _untagged(failure: Failure) -> str:
+    return failure.reason.replace(f"{failure.tag}: ", "") if failure.tag else failure.reason
+
+
 def cause_of(failure: Failure, config: Payload) -> tuple[str, str]:
     """What went wrong, in one line, and what to do about it."""
+    failure = replace(failure, reason=_untagged(failure))
     state = state_of_failure(failure)
-    shown = [line.strip() for line in failure.lines if not _NO_WORDS.fullmatch(line)]
+    lines = [line for line in failure.lines if is_of(failure.rank, line)]
+    shown = [line.strip() for line in lines if not _NO_WORDS.fullmatch(line)]
     is_told = state.word == "Traceback" or failure.outcome != Outcome.FAILED
     lines = [] if is_told else shown[: -LAST_LINES - 1 : -1]
     for text in (state.reason, failure.reason, *lines):
         for pattern, kind in _PATTERNS:
             if found := pattern.search(text):
-                known = {**found.groupdict(), "smaller": _smaller(failure.benchmark, config)}
-                said = filled(kind.text, known) or _plain(text)
-                return said, filled(kind.advice, known)
+                known = {name: word for name, word in found.groupdict().items() if word}
+                quoted = {name: shlex.quote(word) for name, word in known.items()}  # to be pasted
+                quoted["smaller"] = _smaller(failure.benchmark, config)
+                return filled(kind.text, known) or _plain(text), filled(kind.advice, quoted)
     return _unknown(failure, state, shown), ""
 
 

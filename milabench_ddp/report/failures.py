@@ -12,7 +12,7 @@ from ..events import OUT_OF_MEMORY, Outcome, Verdict, exit_reason
 from ..results.read_state import DAMAGED, GONE
 from ..results.records import Payload, Run
 from ..results.run_dir import RunDir, names_a_file
-from ..tracebacks import FRAME, OF_RANK, TRACEBACK
+from ..tracebacks import FRAME, GROUP, OF_RANK, TRACEBACK
 from .model import Failure, Report, Row
 from .output import SHOWN, cut, failed_rank, first_stack, of_rank, tail
 from .process import ProcessResult
@@ -190,7 +190,7 @@ def _names(reason: str, failure: Failure) -> bool:
 
 
 def state_of_failure(failure: Failure) -> CellState:
-    lines = [_unmarked(line) for line in failure.lines if _is_of(failure.rank, line)]
+    lines = [_unmarked(line) for line in failure.lines if is_of(failure.rank, line)]
     raised = _raised(lines)
     if not raised and EXCEPTION.match(failure.reason):
         raised = failure.reason
@@ -206,7 +206,7 @@ def state_of_failure(failure: Failure) -> CellState:
     return CellState(failure.outcome, failure.reason or last)
 
 
-def _is_of(rank: int | None, line: str) -> bool:
+def is_of(rank: int | None, line: str) -> bool:
     found = OF_RANK.match(line)
     return rank is None or not found or int(found[1]) == rank
 
@@ -214,7 +214,7 @@ def _is_of(rank: int | None, line: str) -> bool:
 def _unmarked(line: str) -> str:
     if found := OF_RANK.match(line):
         line = found[2].removeprefix(" ")
-    return line.rstrip()
+    return GROUP.sub("", line).rstrip()
 
 
 def _raised(lines: Sequence[str]) -> str:

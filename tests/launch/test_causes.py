@@ -4,12 +4,16 @@ import pytest
 
 from milabench_ddp.launch.causes import (
     HOST_OUT_OF_MEMORY,
+    LastException,
     LauncherSummary,
     may_follow,
     timed_out,
     with_kernel,
 )
+from milabench_ddp.tracebacks import TRACEBACK
 from tests.support.result_files import TORCHRUN
+
+NONE = LastException()
 
 
 def summary(**exits: int) -> LauncherSummary:
@@ -40,8 +44,11 @@ def test_the_rank_that_was_killed_is_named_whichever_it_is(rank: int) -> None:
 def test_a_rank_that_aborted_may_have_waited_for_another() -> None:
     found = summary(r0=-6, r1=-11)
     assert found.killed == "rank 1: killed by SIGSEGV"
-    assert (summary(r0=-6).killed, summary(r0=-6).aborted) == ("", "rank 0: killed by SIGABRT")
-    assert summary(r0=-15, r1=1).aborted == ""
+    assert (summary(r0=-6).killed, summary(r0=-6).ended_first(NONE)) == (
+        "",
+        "rank 0: killed by SIGABRT",
+    )
+    assert summary(r0=-15, r1=1).ended_first(NONE) == ""
 
 
 @pytest.mark.parametrize("rank", [0, 1, 2])
@@ -49,7 +56,47 @@ def test_the_rank_that_someone_ended_is_the_root_cause(rank: int) -> None:
     """torchrun ends the others by the same signal, afterwards."""
     others = {f"r{each}": -15 for each in range(3) if each != rank}
     found = summary(**others, **{f"r{rank}": -15})
-    assert (found.killed, found.aborted) == ("", f"rank {rank}: killed by SIGTERM")
+    assert (found.killed, found.ended_first(NONE)) == ("", f"rank {rank}: killed by SIGTERM")
+
+
+@pytest.mark.parametrize(
+    ("raised", "reason"),
+    [
+        (["0"], "rank 1: exit status 7"),  # rank 1 said nothing
+        (["0", "1"], ""),
+        ([""], ""),  # the ranks are not told apart
+        ([], ""),
+    ],
+)
+def test_a_rank_that_ends_in_silence_is_first(raised: list[str], reason: str) -> None:
+    found = LastException()
+    for rank in raised:
+        mark = f"[rank{rank}]: " if rank else ""
+        for line in (TRACEBACK, "RuntimeError: Connection closed by peer [127.0.0.1]:24489."):
+            found.read(mark + line)
+    assert summary(r0=-15, r1=7).ended_first(found) == reason
+
+
+GROUP = """\
+  + Exception Group Traceback (most recent call last):
+  |   File "main.py", line 5, in <module>
+  |     raise ExceptionGroup("in a TaskGroup", [error])
+  | ExceptionGroup: in a TaskGroup (1 sub-exception)
+  +-+---------------- 1 ----------------
+    | Traceback (most recent call last):
+    |   File "main.py", line 3, in <module>
+    |     raise KeyError("a")
+    | KeyError: 'a'
+    +------------------------------------
+"""
+
+
+@pytest.mark.parametrize("mark", ["", "[rank1]: "])
+def test_the_last_exception_of_a_group_is_told(mark: str) -> None:
+    found = LastException()
+    for line in GROUP.split("\n"):
+        found.read(mark + line)
+    assert found.text == "KeyError: 'a'"
 
 
 def test_the_summary_of_torchrun() -> None:
@@ -58,7 +105,7 @@ def test_the_summary_of_torchrun() -> None:
         found.read(line)
     assert found.exits == {0: -15, 1: 1}
     assert found.names_an_exit
-    assert found.killed == found.aborted == ""
+    assert found.killed == found.ended_first(NONE) == ""
 
 
 def test_what_a_program_prints_is_no_summary() -> None:

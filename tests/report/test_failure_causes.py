@@ -53,6 +53,26 @@ def report(*failures: Failure, processes: int = 1, **verdicts: Verdict) -> Repor
         ),
         ("exit status 1: MemoryError", (), "this host ran out of memory", "--mem"),
         ("rank 3: killed by SIGSEGV", (), "killed by SIGSEGV", "PYTHONFAULTHANDLER"),
+        ("exit status 7", ("[rank0]: of another",), "exit status 7, and it printed nothing", ""),
+        (
+            "exit status 126",
+            ("sh: a$(b): Permission denied",),
+            "not executable: a$(b)",
+            "`chmod +x 'a$(b)'`",
+        ),
+        (
+            "exit status 1",
+            (
+                "  + Exception Group Traceback (most recent call last):",
+                '  |   File "main.py", line 3, in <module>',
+                "  | ExceptionGroup: many (2 sub-exceptions)",
+                "  +-+---------------- 1 ----------------",
+                "    | ValueError: a",
+                "    +------------------------------------",
+            ),
+            "ExceptionGroup: many (2 sub-exceptions)",
+            "",
+        ),
         ("no report can be made of it: X", ("a line",), "no report can be made of it: X", ""),
     ],
 )
@@ -113,6 +133,16 @@ def test_the_process_or_the_rank_is_named_where_it_is_one() -> None:
     assert causes_of(report(one))[0].where == ("b",)
     two = [one, failure(tag="D3"), failure(tag="D0", reason="killed by SIGTERM")]
     assert causes_of(report(*two, processes=4))[0].where == ("b (2 of 4 processes)",)
+    numbers = [failure(tag=f"D{k}", reason=f"exit status 1: KeyError: {k}") for k in range(2)]
+    assert causes_of(report(*numbers, processes=2))[0].where == ("b",)
+    said = "ended at its max_duration of 5 s: {}it hangs in `f()`"
+    hang = [
+        replace(failure(tag=f"D{k}"), outcome=Outcome.TIMEOUT, reason=said.format(""))
+        for k in range(2)
+    ]
+    verdict = Verdict(Outcome.TIMEOUT, said.format("b.D0: "))
+    (cause,) = causes_of(report(*hang, processes=2, b=verdict))
+    assert (cause.where, cause.text) == (("b",), "it hangs in `f()` (max_duration of 5 s)")
     ranked = causes_of(report(replace(one, reason="rank 5: killed by SIGABRT", rank=5)))
     assert (ranked[0].where, ranked[0].text) == (("b (rank 5)",), "killed by SIGABRT")
 

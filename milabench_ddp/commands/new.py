@@ -2,6 +2,7 @@
 
 import re
 import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 from ..config.select import why_no_name
@@ -28,7 +29,11 @@ def main(options: NewOptions) -> int:
     why = "`_` begins the name of a template" if name[:1] == "_" else why_no_name(name)
     if why:
         raise ConfigError(f"`{name}` cannot name a benchmark: {why}")
-    if name in sys.stdlib_module_names | {"torch", "voir", "voirfile"}:
+    if name == "include":
+        raise ConfigError("`include` names other files: choose another name")
+    folders = [path for path in sys.path if Path(path) != Path.cwd()]
+    is_installed = PathFinder.find_spec(name, folders) is not None
+    if is_installed or name in sys.stdlib_module_names | {"torch", "voir", "voirfile"}:
         raise ConfigError(f"{name}.py would hide the module `{name}`: choose another name")
     files = {}
     for template in _FILES[asked[0] if asked else "per_gpu"]:

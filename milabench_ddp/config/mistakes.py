@@ -11,6 +11,7 @@ from types import TracebackType
 from ..errors import ConfigError, MilabenchError, SelectionError
 from ..secrets import is_secret
 from ..visible import in_line
+from ..wrapped import width_of
 from .tree import Origin
 
 MOST = 30  # mistakes that are shown
@@ -113,16 +114,19 @@ def _excerpt(origin: Origin, word: str) -> list[str]:
     try:
         if not origin.column or not Path(origin.source).is_file():  # not a pipe, which is read
             return []
-        lines = Path(origin.source).read_text("utf-8-sig").split("\n")
-        text = in_line(lines[origin.line - 1].replace("\t", " "))
-    except (OSError, ValueError, IndexError):
+        lines = ["", *Path(origin.source).read_text("utf-8-sig").replace("\t", " ").split("\n")]
+        before, line = lines[origin.line - 1 :][:2]
+    except (OSError, ValueError):
         return []
-    if any(map(is_secret, _WORD.findall(text))):
+    text, column = in_line(line), len(in_line(line[: origin.column - 1]))
+    # what ends the line before may be the name of what stands here
+    if any(map(is_secret, (*_WORD.findall(before)[-1:], *_WORD.findall(text)))):
         return []
     found = re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text) if word else None
-    found = found or _VALUE.match(text, origin.column - 1)
-    start, end = found.span() if found else (origin.column - 1, origin.column)
+    found = found or _VALUE.match(text, column)
+    start, end = found.span() if found else (column, column + 1)
     first = max(0, start - _WIDTH // 2) if end > _WIDTH else 0
-    carets = "^" * (min(end, first + _WIDTH) - start)
+    blanks = " " * width_of(text[first:start])
+    carets = "^" * width_of(text[start : min(end, first + _WIDTH)].ljust(1))
     shown = text[first : first + _WIDTH].rstrip()
-    return [f"{origin.line:>6} | {shown}", f"{'|':>8} {' ' * (start - first)}{carets}"]
+    return [f"{origin.line:>6} | {shown}", f"{'|':>8} {blanks}{carets}"]

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..errors import did_you_mean, shown_names
+from ..visible import in_line
 from .benchfile import module_of, program_of, why_no_program
 from .mistakes import Apart, MistakeError, keep
 from .sources import functions_of, options_of, probes_of, words_of
@@ -64,7 +65,7 @@ def _check_options(program: Path, argv: TreeNode | None) -> None:
     words = [(word, node.origin) for word, node in _options(argv) if word.startswith("--")]
     known = options_of(program) if words else frozenset()
     for word, origin in words if known else ():
-        name = word.partition("=")[0]
+        name = in_line(word.partition("=")[0])
         positive = name.replace("--no-", "--", 1)  # a switch that is turned off
         # argparse takes the beginning of an option, too
         if not any(each.startswith((name, positive)) for each in known):

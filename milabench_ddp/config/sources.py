@@ -15,14 +15,17 @@ from .tree import Origin
 _MOST = 2**20  # bytes
 _OPTION = re.compile(r"""["'](--?[A-Za-z][\w-]*)["']""")
 _PARSER = re.compile(
-    r"^import argparse\b(?:.|\n)*?^ *(\w+) = argparse\.ArgumentParser\("
-    r"|^from argparse import .*\bArgumentParser\b(?:.|\n)*?^ *(\w+) = ArgumentParser\(",
+    r"^import argparse\b(?:.|\n)*?^ *\w+ = argparse\.ArgumentParser\("
+    r"|^from argparse import .*\bArgumentParser\b(?:.|\n)*?^ *\w+ = ArgumentParser\(",
     re.MULTILINE,
 )
-_GROUP = re.compile(r"(\w+) = \w+\.add_(?:argument_group|mutually_exclusive_group)\(")
+_MADE = re.compile(
+    r"(\w+) = (?:(?:argparse\.)?ArgumentParser|\w+\.add_(?:argument|mutually_exclusive)_group)\("
+)
+_FILLED = re.compile(r"(\w+)\.add_argument\(")
 # With these a parser takes options that its file does not show.
 _OPEN = re.compile(
-    r"sys\.argv|parse_known|parents=|prefix_chars=|REMAINDER|nargs=[\"']\.\.\."
+    r"sys\.argv|import argv|parse_known|parents=|prefix_chars=|REMAINDER|nargs=[\"']\.\.\."
     r"|\.add_(?!argument\(|argument_group\(|mutually_exclusive_group\()"
     r"|add_argument\((?!\s*[\"'][^\"']*[\"']\s*[,)])"
 )
@@ -49,10 +52,10 @@ def options_of(program: Path) -> frozenset[str]:
     if program.is_relative_to(root / "benchmarks"):
         return frozenset(_OPTION.findall("".join(_with_imports(program, root, set())))) | {"--help"}
     text = _text(program)
-    made = _PARSER.search(text)
-    if made is None or _OPEN.search(text):
+    made = set(_MADE.findall(text))
+    if not _PARSER.search(text) or _OPEN.search(text) or not made.issuperset(_FILLED.findall(text)):
         return frozenset()
-    for name in (made[1] or made[2], *_GROUP.findall(text)):
+    for name in made:
         if re.search(rf"\b{name}\b(?! =|\.)", text):  # another function may add options to it
             return frozenset()
     return frozenset(_OPTION.findall(text)) | {"--help"}

@@ -56,6 +56,8 @@ def test_it_runs(at: Workplace, monkeypatch, kind: list[str]) -> None:
         (["other", "--voir"], "voirfile.py is there already"),
         (["a/b"], "cannot name a benchmark"),
         (["_mine"], "`_` begins the name of a template"),
+        (["include"], "`include` names other files"),
+        (["msgspec"], "msgspec.py would hide the module `msgspec`"),
         (["torch"], "torch.py would hide the module `torch`"),
         (["x", "--voir", "--sweep"], "choose one of --voir, --sweep"),
     ],

@@ -106,14 +106,17 @@ def test_apart_and_collected() -> None:
         ("xs: 1, x: 2", 5, "x", "xs: 1, x: 2\n       ^"),
         ("k: " + 300 * "a", 4, "", f"k: {97 * 'a'}\n   {97 * '^'}"),
         ("k: [" + 200 * " " + "wrong]", 205, "", f"{50 * ' '}wrong]\n{50 * ' '}^^^^^"),
+        ("日: x", 4, "", "日: x\n    ^"),  # two columns of a terminal
+        ("\u202e: x", 4, "", "\\u202e: x\n        ^"),
         ("API_TOKEN: hunter22", 12, "", ""),  # no secret is shown
+        ("- --api-key\n- [hunter22]", 3, "", ""),
         ("none", 0, "", ""),
     ],
 )
 def test_the_caret(here: Path, line: str, column: int, word: str, shown: str) -> None:
     path = write("x.yaml", "# 1\n").absolute()
     path.write_text(f"# 1\n{line}\n")
-    told = MistakeError("said", Origin(str(path), 2, column), word).told()
+    told = MistakeError("said", Origin(str(path), 2 + line.count("\n"), column), word).told()
     lines = [each[9:] for each in told.split("\n")[1:]]
     assert "\n".join(lines) == shown
 

@@ -1,6 +1,7 @@
 """``milabench completion``: the script of a shell, and the words that it asks for."""
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -79,8 +80,9 @@ def _known(before: Sequence[str], last: str) -> Iterable[str]:
 
 
 def _runs(_before: Sequence[str]) -> Iterable[str]:
-    runs = newest_first(run_folders([default_base() / "runs"]))
-    return ("latest", *(path.name for path in runs if path.name != "runs"))
+    names = [path.name for path in newest_first(run_folders([default_base() / "runs"]))]
+    # The shell inserts a name as it is: one that needs quotes would be several words, or a command
+    return ("latest", *(name for name in names if name != "runs" and shlex.quote(name) == name))
 
 
 def _benchmarks(before: Sequence[str]) -> Iterable[str]:

@@ -27,7 +27,8 @@ def verdict(report: Report) -> str:
     failed = {failure.benchmark for failure in report.failures}
     lost = failed.union(report.unmeasured, *(run.running for run in report.runs))
     well = sum(row.name not in lost for row in report.rows)
-    said = f"{well} of {_count(len(report.rows), 'benchmark')} ok"
+    names = {row.name for row in report.rows}.union(*(run.waiting for run in report.runs))
+    said = f"{well} of {_count(len(names), 'benchmark')} ok"
     if without := sum(bool(row.summary.why_no_rate) for row in report.rows):
         said += f" ({without} without a rate)"
     if report.passed:

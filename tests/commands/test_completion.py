@@ -16,7 +16,9 @@ from tests.support.workplace import GOOD, Suite, Workplace
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name, created in {"monday": 1e9, "b.2026-11-21_19:39:00": 2e9}.items():
+    # what a shell would take for a command, or for several words, is not offered
+    runs = {"monday": 1e9, "b.2026-11-21_19:39:00": 2e9, "m;rm x": 3e9, "mon day": 4e9, "*": 5e9}
+    for name, created in runs.items():
         write_state(tmp_path / "runs" / name, "ok", {"x": "ok"}, created=created)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MILABENCH_BASE", raising=False)

@@ -47,6 +47,11 @@ def test_the_verdict(outcome: str | None, rows: list[Row], verdict: str) -> None
     assert head(report, 200) == [verdict]
 
 
+def test_what_waits_is_counted() -> None:
+    run = replace(RUN, outcome=None, running=(GOOD.name,), waiting=("w", "x"))
+    assert "0 of 3 benchmarks ok" in head(Report(False, (run,), (GOOD,)), 200)[0]
+
+
 def test_the_score_is_told_where_it_was_asked_for() -> None:
     report = Report(False, (RUN,), (GOOD,), score=Score(reason="it is relative to a baseline run"))
     assert "\nScore " not in report_text(report)

@@ -78,7 +78,7 @@ def main(options: RunsOptions) -> int:
 
 def _row(run: ListedRun, home: Path) -> tuple[object, ...]:
     name = run.path.name if run.path.parent == home else str(run.path)
-    began = time.strftime("%Y-%m-%d %H:%M", time.gmtime(run.began))
+    began = time.strftime("%Y-%m-%d %H:%M", time.gmtime(run.began)) if run.began else None
     size = size_text(run.size)
     return name, began, run.state or None, run.ok, run.failed, size, run.why_kept or None
 

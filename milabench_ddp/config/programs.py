@@ -68,8 +68,11 @@ def _check_options(program: Path, argv: TreeNode | None) -> None:
         name = in_line(word.partition("=")[0])
         positive = name.replace("--no-", "--", 1)  # a switch that is turned off
         # argparse takes the beginning of an option, too
-        if not any(each.startswith((name, positive)) for each in known):
-            hint = did_you_mean(name, known) or f": it has {shown_names(sorted(known), 30)}"
+        if "{" not in name and not any(each.startswith((name, positive)) for each in known):
+            hint = (
+                did_you_mean(name, known - {"--help"})
+                or f": it has {shown_names(sorted(known), 30)}"
+            )
             said = f"option `{name}` in {origin}: {shown(program)} has no such option{hint}"
             keep(MistakeError(said, origin, name))
 

@@ -18,6 +18,7 @@ from .failures import NO_RECORDS, CellState, decisive_failure, is_of, state_of_f
 from .finding import filled
 from .grouping import grouped
 from .model import Failure, Report, Row
+from .output import BAR
 
 LONGEST = 160  # characters of a cause
 LAST_LINES = 5  # of an output without an exception: one of them may say why it ended
@@ -130,6 +131,7 @@ def cause_of(failure: Failure, config: Payload) -> tuple[str, str]:
     state = state_of_failure(failure)
     lines = [line for line in failure.lines if is_of(failure.rank, line)]
     shown = [line.strip() for line in lines if not _NO_WORDS.fullmatch(line)]
+    shown = [line for line in shown if not BAR.fullmatch(line)] or shown
     is_told = state.word == "Traceback" or failure.outcome != Outcome.FAILED
     lines = [] if is_told else shown[: -LAST_LINES - 1 : -1]
     for text in (state.reason, failure.reason, *lines):

@@ -14,7 +14,7 @@ from ..results.records import Payload, Run
 from ..results.run_dir import RunDir, names_a_file
 from ..tracebacks import FRAME, GROUP, OF_RANK, TRACEBACK
 from .model import Failure, Report, Row
-from .output import SHOWN, cut, failed_rank, first_stack, of_rank, tail
+from .output import BAR, SHOWN, cut, failed_rank, first_stack, of_rank, tail
 from .process import ProcessResult
 from .run_info import RunInfo
 
@@ -34,8 +34,9 @@ def process_failure(process: ProcessResult) -> Failure:
     record, verdict = process.record, process.verdict
     stack, whole_stacks = first_stack(record.path)
     lines, whole = tail(record.path, "stderr")
-    if not lines:
-        lines, whole = tail(record.path, "stdout")
+    if all(map(BAR.fullmatch, lines)):
+        printed = tail(record.path, "stdout")
+        lines, whole = printed if printed[0] else (lines, whole)
     rank = failed_rank(lines)
     error = _error_of(record.errors, rank)
     if type(error.get("rank")) is int:

@@ -17,6 +17,7 @@ LONGEST = 1000  # characters of a line that are shown
 
 ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+BAR = re.compile(r"(?:.*: )?\s*\d+%\|.*\|.*")  # of progress, as tqdm draws it
 RULE = re.compile(r"^={20,}$")
 ROOT_CAUSE = "Root Cause (first observed failure):"
 RANK = re.compile(r"^\s*rank\s*:\s*(\d+)")

@@ -62,7 +62,7 @@ def test_a_probe(here: Path, probe: str, message: str) -> None:
         ("['--bacth=3']", "--bacth"),
         ("{--: ['--bacth']}", "--bacth"),
         ("['--', '--bacth']", ""),
-        ("['{arch}']", ""),
+        ("['{arch}', '--{arch}']", ""),
     ],
 )
 def test_an_option(here: Path, argv: str, wrong: str) -> None:

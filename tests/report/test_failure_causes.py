@@ -53,6 +53,18 @@ def report(*failures: Failure, processes: int = 1, **verdicts: Verdict) -> Repor
         ),
         ("exit status 1: MemoryError", (), "this host ran out of memory", "--mem"),
         ("rank 3: killed by SIGSEGV", (), "killed by SIGSEGV", "PYTHONFAULTHANDLER"),
+        (
+            "exit status 3",
+            ("bad data", " 99%|###| 9/9 [00:01, 3it/s]"),
+            "exit status 3, and printed last: bad data",
+            "",
+        ),
+        (
+            "exit status 3",
+            ("Epoch 1: 9%|#  | 1/9",),
+            "exit status 3, and printed last: Epoch 1: 9%|#  | 1/9",
+            "",
+        ),
         ("exit status 7", ("[rank0]: of another",), "exit status 7, and it printed nothing", ""),
         (
             "exit status 126",

@@ -203,10 +203,11 @@ def test_milabenchs_formulas_have_their_own_failures(tmp_path: Path) -> None:
     ]
 
 
-def test_where_stderr_is_empty_stdout_may_tell(tmp_path: Path) -> None:
+@pytest.mark.parametrize("bar", ["", " 9%|#  | 1/9 [00:01<00:08, 1it/s]"])
+def test_where_stderr_tells_nothing_stdout_may(tmp_path: Path, bar: str) -> None:
     write(tmp_path, "b.0", config("b"), start(), end(1))
-    (tmp_path / "b.0.stderr").touch()
     (tmp_path / "b.0.stdout").write_text("out of patience\n")
+    (tmp_path / "b.0.stderr").write_text(bar)
     (found,) = failures(tmp_path)
     assert (found.lines, found.whole) == (("out of patience",), tmp_path / "b.0.stdout")
 

@@ -64,6 +64,15 @@ def test_the_list_has_the_newest_first(
     assert lines[4][1:3] == time.strftime("%Y-%m-%d %H:%M", time.gmtime(NOW - 60 * DAY)).split()
 
 
+def test_a_run_without_a_beginning(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (runs / "half").mkdir()
+    (runs / "half" / "run.json").write_text('{"created":')
+    assert main(["runs", "half", "--older-than", "1d", "--remove", "--yes"]) == 0
+    row = capsys.readouterr().out.splitlines()[1].split()
+    assert row[:3] == ["half", "-", "-"]
+    assert (runs / "half").exists()
+
+
 def test_it_says_what_would_be_removed_and_why_not(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

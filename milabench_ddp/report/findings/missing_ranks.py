@@ -13,7 +13,7 @@ from .finder import Finds, Found, Looked, finding
 def _ranks_planned(row: Row) -> Looked:
     jobs = list(jobs_of(row.processes))
     planned = sum(job.planned for job in jobs if job.began)
-    return planned or ("its ranks tell nothing of themselves" if jobs else 0)
+    return planned or ("its ranks tell neither device nor steps" if jobs else 0)
 
 
 # It hangs, or never began; the rate of its job is not that of the ranks that were planned.

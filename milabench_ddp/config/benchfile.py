@@ -106,4 +106,5 @@ def why_no_program(entry: MappingNode) -> str:
     if path is None or is_file(path):
         return ""
     key = "program" if entry.text("program") else "definition"
-    return f"no such file: {shown(path)} ({key} in {entry.entries[key].origin})"
+    what = "a folder, no file" if path.is_dir() else "no such file"
+    return f"{what}: {shown(path)} ({key} in {entry.entries[key].origin})"

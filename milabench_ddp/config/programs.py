@@ -22,8 +22,8 @@ def check_program(entry: MappingNode, presets: MappingNode, *, must_exist: bool)
         return
     if why := why_no_program(entry):
         if stated and must_exist:
-            beside = [each.name for each in program.parent.glob(f"*{program.suffix}")]
-            alike = (name for name in beside if abs(len(name) - len(program.name)) < 3)
+            beside = filter(Path.is_file, program.parent.glob(f"*{program.suffix}"))
+            alike = (each.name for each in beside if abs(len(each.name) - len(program.name)) < 3)
             keep(MistakeError(f"{why}{did_you_mean(program.name, alike)}", stated.origin))
         return
     if instrument := entry.get("instrument"):

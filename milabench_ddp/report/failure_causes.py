@@ -25,6 +25,7 @@ LAST_LINES = 5  # of an output without an exception: one of them may say why it 
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|\d+")
 _BATCH = re.compile(r"-{0,2}(?:[a-z]+[-_])*batch[-_]?size")
 _NO_WORDS = re.compile(r"[\s^~|+=*_-]*")  # a line without any
+_FROM = "The above exception was the direct cause of the following exception:"
 _SENTENCE_END = re.compile(r"(?<=[.!]) (?=[A-Z])")
 _BEFORE = re.compile(r"^(?:rank \d+: )?(?:exit status \d+: )?")  # an exception
 
@@ -133,7 +134,8 @@ def cause_of(failure: Failure, config: Payload) -> tuple[str, str]:
     shown = [line.strip() for line in lines if not _NO_WORDS.fullmatch(line)]
     shown = [line for line in shown if not BAR.fullmatch(line)] or shown
     is_told = state.word == "Traceback" or failure.outcome != Outcome.FAILED
-    lines = [] if is_told else shown[: -LAST_LINES - 1 : -1]
+    raised_from = [before for before, line in pairwise(shown) if line.endswith(_FROM)]
+    lines = raised_from[::-1] if is_told else shown[: -LAST_LINES - 1 : -1]
     for text in (state.reason, failure.reason, *lines):
         for pattern, kind in _PATTERNS:
             if found := pattern.search(text):

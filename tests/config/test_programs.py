@@ -23,6 +23,11 @@ def test_a_program_that_is_not_executable(here: Path) -> None:
     assert only("b: {program: run.sh, plan: {method: per_gpu}}").program == here / "run.sh"
 
 
+def test_a_program_that_is_a_folder(here: Path) -> None:
+    Path("train").mkdir()
+    assert said("  program: train") == "a folder, no file: train (program in x.yaml:3)"
+
+
 def test_voir_without_its_file(here: Path) -> None:
     text = "  program: main.py\n  instrument: voir"
     assert "in x.yaml:4 needs voirfile.py, which is not there" in said(text)

@@ -65,6 +65,19 @@ def report(*failures: Failure, processes: int = 1, **verdicts: Verdict) -> Repor
             "exit status 3, and printed last: Epoch 1: 9%|#  | 1/9",
             "",
         ),
+        (
+            "exit status 1",
+            (
+                "FileNotFoundError: [Errno 2] No such file or directory: '/nope'",
+                "",
+                "The above exception was the direct cause of the following exception:",
+                "",
+                *RAISED,
+                "RuntimeError: could not load data",
+            ),
+            "no such file: /nope",
+            "make it",
+        ),
         ("exit status 7", ("[rank0]: of another",), "exit status 7, and it printed nothing", ""),
         (
             "exit status 126",

@@ -122,8 +122,10 @@ def _excerpt(origin: Origin, word: str) -> list[str]:
     # what ends the line before may be the name of what stands here
     if any(map(is_secret, (*_WORD.findall(before)[-1:], *_WORD.findall(text)))):
         return []
-    found = re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text) if word else None
-    found = found or _VALUE.match(text, column)
+    words = [*re.finditer(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text)] if word else []
+    # the last one that begins before: a key stands before its value, whose column this is
+    words = [each for each in words if each.start() <= column][-1:] or words
+    found = words[0] if words else _VALUE.match(text, column)
     start, end = found.span() if found else (column, column + 1)
     first = max(0, start - _WIDTH // 2) if end > _WIDTH else 0
     blanks = " " * width_of(text[first:start])

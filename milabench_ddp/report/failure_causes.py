@@ -89,7 +89,9 @@ _KINDS = [
     _Kind(r"killed by SIG(?:SEGV|ABRT|BUS|ILL|FPE)", "",
           "`env: {{PYTHONFAULTHANDLER: 1}}` shows where; "
           "suspect what was built for another version"),
-    _Kind(f"{NO_RATE}|{NO_USABLE_RATE}", "it reported no rate that can be used",
+    _Kind(f"{NO_USABLE_RATE}: (?P<why>.*)", "it told no rate that counts: {why}",
+          'a rate is a finite number above 0, of `"task": "train"`, and not of the warm-up'),
+    _Kind(NO_RATE, "it reported no rate that can be used",
           "let it write metric lines; `milabench new` writes an example"),
     _Kind(NO_RECORDS, "", "run it again"),
     _Kind(NAN_LOSS, "", "see its data, its precision and its learning rate"),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from milabench_ddp.events import Outcome, Verdict
+from milabench_ddp.events import NO_RATE, NO_USABLE_RATE, Outcome, Verdict
 from milabench_ddp.report.failure_causes import cause_of, causes_of
 from milabench_ddp.report.model import Failure, Report, Row
 from milabench_ddp.report.run_info import RunInfo
@@ -78,6 +78,13 @@ def report(*failures: Failure, processes: int = 1, **verdicts: Verdict) -> Repor
             "no such file: /nope",
             "make it",
         ),
+        (
+            f"{NO_USABLE_RATE}: 70 not usable (the first is nan)",
+            (),
+            "it told no rate that counts: 70 not usable (the first is nan)",
+            "above 0",
+        ),
+        (NO_RATE, (), "it reported no rate that can be used", "`milabench new`"),
         ("exit status 7", ("[rank0]: of another",), "exit status 7, and it printed nothing", ""),
         (
             "exit status 126",

@@ -32,8 +32,8 @@ def main(options: NewOptions) -> int:
     if name == "include":
         raise ConfigError("`include` names other files: choose another name")
     folders = [path for path in sys.path if Path(path) != Path.cwd()]
-    is_installed = PathFinder.find_spec(name, folders) is not None
-    if is_installed or name in sys.stdlib_module_names | {"torch", "voir", "voirfile"}:
+    known = sys.stdlib_module_names | {"torch", "voir", "voirfile"}
+    if name in known or PathFinder.find_spec(name, folders):
         raise ConfigError(f"{name}.py would hide the module `{name}`: choose another name")
     files = {}
     for template in _FILES[asked[0] if asked else "per_gpu"]:

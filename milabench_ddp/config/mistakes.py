@@ -9,6 +9,7 @@ from textwrap import indent
 from types import TracebackType
 
 from ..errors import ConfigError, MilabenchError, SelectionError
+from ..hidden import hide
 from ..secrets import is_secret
 from ..visible import in_line
 from ..wrapped import width_of
@@ -120,7 +121,8 @@ def _excerpt(origin: Origin, word: str) -> list[str]:
         return []
     text, column = in_line(line), len(in_line(line[: origin.column - 1]))
     # what ends the line before may be the name of what stands here
-    if any(map(is_secret, (*_WORD.findall(before)[-1:], *_WORD.findall(text)))):
+    names = [*_WORD.findall(before)[-1:], *_WORD.findall(text)]
+    if hide(line) != line or any(map(is_secret, names)):
         return []
     words = [*re.finditer(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text)] if word else []
     # the last one that begins before: a key stands before its value, whose column this is

@@ -110,6 +110,7 @@ def test_apart_and_collected() -> None:
         ("日: x", 4, "", "日: x\n    ^"),  # two columns of a terminal
         ("\u202e: x", 4, "", "\\u202e: x\n        ^"),
         ("API_TOKEN: hunter22", 12, "", ""),  # no secret is shown
+        (f"k: [ghp_{36 * 'a'}, {90 * ' '}x]", 145, "", ""),
         ("- --api-key\n- [hunter22]", 3, "", ""),
         ("none", 0, "", ""),
     ],

@@ -21,7 +21,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, created in runs.items():
         write_state(tmp_path / "runs" / name, "ok", {"x": "ok"}, created=created)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MILABENCH_BASE", raising=False)
     return tmp_path
 
 

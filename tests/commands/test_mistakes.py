@@ -102,7 +102,6 @@ def said(tmp_path: Path, monkeypatch, capsys):
     """What a command says in a folder with a benchmark, without the folders of this machine."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.delenv("MILABENCH_BASE", raising=False)  # its runs would be named
     (tmp_path / "voir").mkdir()
     for name, text in {
         "net.py": GOOD + "\nimport argparse\np = argparse.ArgumentParser()\n"

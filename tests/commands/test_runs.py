@@ -34,7 +34,6 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (folder / "notes").mkdir()
     (folder / "notes" / "mine.txt").write_text("mine")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MILABENCH_BASE", raising=False)
     with going_on(folder / "busy", "a"):
         yield folder
 
@@ -143,6 +142,5 @@ def test_a_run_that_was_taken_up_meanwhile_is_kept(
 
 def test_no_runs_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MILABENCH_BASE", raising=False)
     assert main(["runs"]) == 0
     assert capsys.readouterr().out == f"no runs in {tmp_path}/runs\n"

@@ -73,7 +73,6 @@ def dated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     os.utime(file, (2e9, 2e9))
     (tmp_path / "runs" / "notes").mkdir()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MILABENCH_BASE", raising=False)
     return tmp_path
 
 

@@ -67,7 +67,6 @@ def message(path: Path) -> str:
 
 def test_a_folder_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path.parent)
-    monkeypatch.delenv("MILABENCH_BASE", raising=False)
     write(tmp_path / "runs" / "monday", "b", config("b"))
     write(tmp_path / "runs" / "friday", "b", config("b"))
     runs = tmp_path / "runs"

@@ -100,7 +100,7 @@ def _remove(runs: Sequence[ListedRun], options: RunsOptions) -> None:
         return
     if not options.yes:
         if not sys.stdin.isatty():
-            raise SelectionError(f"--remove would remove {what}: add --yes, as nobody can be asked")
+            raise SelectionError(f"--remove would remove {what}: add --yes without a terminal")
         print(f"\nRemove {what}? [y/N] ", end="", flush=True)
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             print("nothing was removed")

@@ -111,7 +111,7 @@ def _parts(error: MilabenchError) -> Sequence[MilabenchError]:
 
 
 def _excerpt(origin: Origin, word: str) -> list[str]:
-    """The line, and a caret below what is wrong; none of what is no line of a file now."""
+    """The line with a caret below the mistake; nothing if the file no longer has that line."""
     try:
         if not origin.column or not Path(origin.source).is_file():  # not a pipe, which is read
             return []

@@ -15,7 +15,7 @@ from .tree import ListNode, MappingNode, Origin, TreeNode, is_file, shown, text_
 def check_program(entry: MappingNode, presets: MappingNode, *, must_exist: bool) -> None:
     """Check the program of a benchmark, its options and its voirfile.
 
-    What a folder `definition` lacks is no mistake: milabench's suites name many that are elsewhere.
+    A missing `definition` is not a mistake: milabench's suites name folders of other machines.
     """
     program, stated = program_of(entry), entry.get("program")
     if program is None:

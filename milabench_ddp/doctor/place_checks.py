@@ -47,7 +47,7 @@ def folder(base: Path, is_shared: bool) -> Iterator[Diagnosis]:
 
 def slurm(is_asked: bool, limit: float) -> Iterator[Diagnosis]:
     if not shutil.which("sinfo"):
-        yield (error if is_asked else ok)("there is none here (no `sinfo` on the PATH)")
+        yield (error if is_asked else ok)("not installed: no `sinfo` on the PATH")
         return
     found = []
     for words in ("sinfo --Node --format=%N=%t", "squeue --format=%i"):

@@ -168,14 +168,3 @@ def shown_names(names: Sequence[str], most: int = 8) -> str:
     """The names in a sentence, the first ones if there are many: ``a, b, c and 4 more``."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
-
-
-def spans(numbers: Iterable[int]) -> list[str]:
-    """Numbers in ascending order, those in a row as their first and last: ``0``, ``3-7``."""
-    found: list[list[int]] = []
-    for number in sorted(numbers):
-        if found and number == found[-1][1] + 1:
-            found[-1][1] = number
-        else:
-            found.append([number, number])
-    return [f"{first}-{last}" if last > first else str(first) for first, last in found]

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from ..errors import spans
 from ..events import Outcome, Verdict
+from ..hostlist import spans
 from ..results.state import RankCall
 from .causes import may_follow
 from .stack_frames import active, caller, waits_in
@@ -73,7 +73,7 @@ def who_hangs(calls: Iterable[RankCall], *, timed_out: bool = False) -> str:
         groups.setdefault(_does(call, has_suspect=has_suspect), []).append(call.rank or 0)
     said = []
     for (one, several), members in groups.items():
-        *most, end = spans(members)
+        *most, end = spans(sorted(members))
         named = f"{', '.join(most)} and {end}" if most else end  # such as 0, 1 and 3-7
         said.append(f"rank {named} {one}" if len(members) == 1 else f"ranks {named} {several}")
     more = f"; {len(said) - _SHOWN} more places" if len(said) > _SHOWN else ""

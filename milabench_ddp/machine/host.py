@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
-from ..errors import spans
+from ..hostlist import spans
 
 
 def host(root: Path = Path("/")) -> dict[str, object]:
@@ -106,7 +106,7 @@ def _first_sibling(cpu: int, root: Path) -> int:
 
 def cpu_list(cpus: Iterable[int]) -> str:
     """CPUs as the kernel and ``taskset`` write them: ``0-3,8``."""
-    return ",".join(spans(set(cpus)))
+    return ",".join(spans(sorted(set(cpus))))
 
 
 def cpu_count(root: Path = Path("/")) -> int:

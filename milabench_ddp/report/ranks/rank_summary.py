@@ -11,7 +11,7 @@ from itertools import chain, groupby
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ...errors import spans
+from ...hostlist import spans
 from ...numerics import np
 from ...results.records import Record, is_finite
 from ..grouping import grouped

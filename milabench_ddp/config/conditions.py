@@ -29,7 +29,7 @@ _COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
-_EXAMPLES = "; examples of conditions: `len(nodes) >= 2`, `gpu['count'] > 1`"
+_EXAMPLES = "; examples of conditions: `len(nodes) >= 2`, `ranks > 1`"
 
 
 class MachineFacts(Struct, frozen=True):
@@ -60,8 +60,13 @@ class ConditionResult(Struct, frozen=True):
     values: Mapping[str, Scalar]  # by term
 
 
-def evaluate(condition: str, facts: MachineFacts, origin: Origin) -> ConditionResult:
-    """Evaluate a condition; raises ConfigError if it is outside the grammar, or too long."""
+def evaluate(
+    condition: str, facts: MachineFacts, origin: Origin, nodes: int | None = None
+) -> ConditionResult:
+    """Evaluate a condition of a job on some ``nodes``, by default on all.
+
+    Raises ConfigError if it is outside the grammar, or too long.
+    """
     if len(condition) > CONDITION:
         raise MistakeError(
             f"the condition `{condition[:40]}...` in {origin} has {len(condition):,} characters, "
@@ -77,6 +82,7 @@ def evaluate(condition: str, facts: MachineFacts, origin: Origin) -> ConditionRe
         "gpu['count']": facts.gpu_count,
         "gpu['name']": facts.device_name,
         "len(nodes)": facts.node_count,
+        "ranks": facts.gpu_count * (nodes or facts.node_count),
     }
     evaluator = _Evaluator(terms, where, origin)
     try:

@@ -134,14 +134,15 @@ def check_conditions(entry: MappingNode, facts: MachineFacts) -> None:
 
 
 def _unmet_condition(entry: MappingNode, facts: MachineFacts) -> str:
+    needed = entry.scalar("num_machines")
     for node in entry.items("requires_capabilities"):
         condition = text_of(node) or ""
-        result = evaluate(condition, facts, node.origin)
+        nodes = needed if isinstance(needed, int) else None
+        result = evaluate(condition, facts, node.origin, nodes)
         if not result.holds:
             values = [f"{name} is {scalar_text(value)}" for name, value in result.values.items()]
             but = f", but {', '.join(values)}" if values else ""
             return f"needs {condition}{but} ({node.origin})"
-    needed = entry.scalar("num_machines")
     if not isinstance(needed, int) or needed <= facts.node_count:
         return ""
     there = "is 1" if facts.node_count == 1 else f"are {facts.node_count}"

@@ -40,7 +40,7 @@ def test_the_values_that_decided_are_told() -> None:
     assert result.values == {"len(nodes)": 2, "gpu['count']": 4}
 
 
-HINT = "is not a known term; examples of conditions: `len(nodes) >= 2`, `gpu['count'] > 1`"
+HINT = "is not a known term; examples of conditions: `len(nodes) >= 2`, `ranks > 1`"
 
 
 @pytest.mark.parametrize(

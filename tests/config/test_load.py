@@ -192,7 +192,7 @@ BAD: list[tuple[str, dict[str, Any], type[MilabenchError], str]] = [
     ("a: {program: main.py, plan: {method: per_gpu}, requires_capabilities: ['nods > 1']}",
      {}, ConfigError,
      "the condition `nods > 1` in x.yaml:1: `nods` is not a known term; "
-     "examples of conditions: `len(nodes) >= 2`, `gpu['count'] > 1`"),
+     "examples of conditions: `len(nodes) >= 2`, `ranks > 1`"),
 ]  # fmt: skip
 
 

@@ -172,6 +172,16 @@ def test_conditions() -> None:
     )
 
 
+def test_ranks_are_the_devices_of_all_nodes_of_the_job() -> None:
+    text = f"b: {{{RUNNABLE}, requires_capabilities: ['ranks >= 2']}}"
+    assert reason(text, on=facts(node_count=2, gpu_count=1)) is None
+    one = facts(node_count=1, gpu_count=1)
+    assert reason(text, on=one) == "needs ranks >= 2, but ranks is 1 (x.yaml:1)"
+    alone = text.replace("b: {", "b: {num_machines: 1, ")
+    assert reason(alone, on=facts(node_count=2, gpu_count=1)) is not None
+    assert reason(alone, on=facts(node_count=2, gpu_count=2)) is None
+
+
 def test_a_condition_on_no_fact() -> None:
     text = f"b: {{{RUNNABLE}, requires_capabilities: ['1 > 2']}}"
     assert reason(text) == "needs 1 > 2 (x.yaml:1)"

@@ -34,7 +34,7 @@ def test_every_command_line_is_understood(preset):
 def test_what_needs_four_ranks_is_skipped_on_two():
     skipped = [skip for skip in suite(2).skipped if "float8" not in skip.name]
     assert {skip.name.split("-")[1] for skip in skipped} == {"hsdp", "tp", "pdp"}
-    assert all("needs gpu['count'] >= 4" in skip.reason for skip in skipped)
+    assert all("needs ranks >= 4" in skip.reason for skip in skipped)
 
 
 @pytest.mark.slow

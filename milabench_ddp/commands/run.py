@@ -6,20 +6,22 @@ import socket
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from ..codec import plain
 from ..config.load import load
 from ..config.merge import read_suite
 from ..config.runner_profile import read_profile
 from ..config.shipped import find_config
 from ..config.tree import finalize, to_plain
+from ..dispatch.image import image_facts
 from ..dispatch.node_request import NodeRequest
 from ..dispatch.run_context import RunContext, RunPlan, create_run, other_sides, resume_run
 from ..dispatch.runners import runner_of
 from ..display import show_progress
-from ..errors import MilabenchError, SelectionError, contained, reason_of
+from ..errors import DispatchError, MilabenchError, SelectionError, contained, reason_of
 from ..events import Outcome
 from ..files import disk_use, read_bytes
 from ..hidden import SECRETS
@@ -150,6 +152,7 @@ def _created(options: RunOptions, sides: tuple[str, ...] = ()) -> RunContext:
         node = Node(socket.gethostname().split(".")[0], (), 0)
         profile = runner.profile(profile, cluster)
     suite = load(setup.request(options, system), setup.machine_facts(cluster, system, base))
+    profile = setup.inside(profile, base, cluster, suite.benchmarks)
     setup.learn_secrets(suite.benchmarks, profile)
     notes = () if options.quiet else suite.notes
     for said in (*notes, *(f"warning: {said}" for said in suite.warnings)):
@@ -177,6 +180,10 @@ def _created(options: RunOptions, sides: tuple[str, ...] = ()) -> RunContext:
         plan_launches(benchmark, cluster, plan.site)
     warnings = runner.preflight(plan, suite.benchmarks, cluster)
     machine = collect(cluster.arch, node, sys.argv, os.environ)
+    if profile is not None and profile.python is not None:  # this one measures nothing
+        machine |= {"packages": {}, "pytorch": {}, "python": ""}
+    if profile is not None and profile.container is not None:
+        machine["container"] = image_facts(profile.container)
     context = create_run(base, options.name, suite, plan, machine)
     context.warnings = warnings
     if not options.quiet:
@@ -199,6 +206,12 @@ def _resumed(options: RunOptions, run: RunDir) -> RunContext:
     context = resume_run(run, options.settings)
     plan = context.plan
     setup.check_settings(options, plan.runner)
+    own = plan.runner and plan.runner.container
+    if own and image_facts(own) != context.header.machine.get("container"):
+        raise DispatchError(
+            f"{own.image} has changed since the run began: what is missing would be measured with "
+            f"other software: begin a new run"
+        )
     if context.benchmarks:
         request = NodeRequest(plan.nodes, plan.gpus, plan.arch, plan.hosts)
         # A host that lacks the devices is refused before the state of the run is touched.
@@ -220,7 +233,7 @@ def _learn_again(run: RunDir) -> None:
         SECRETS.learn(to_plain(finalize(suite)))
         stated = json.loads(read_bytes(run.plan_json))["runner"] or {}
         if path := stated.get("path"):
-            SECRETS.learn(asdict(read_profile(Path(path))))
+            SECRETS.learn(plain(read_profile(Path(path))))
 
 
 def _announce(context: RunContext, cluster: Cluster) -> None:

@@ -3,16 +3,17 @@
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from ..codec import plain
 from ..config.conditions import MachineFacts
 from ..config.load import SuiteRequest, listed_node_counts, load
 from ..config.runner_profile import (
     SETTINGS,
     RunnerProfile,
+    contained,
     find_profile,
     read_profile,
     with_settings,
@@ -54,7 +55,7 @@ def learn_secrets(benchmarks: Sequence[Benchmark], profile: RunnerProfile | None
         # Its command line first, by which a script calls what both of them have.
         SECRETS.learn([dict(benchmark.env), list(benchmark.argv), dict(benchmark.record)])
     if profile is not None:
-        SECRETS.learn(asdict(profile))
+        SECRETS.learn(plain(profile))
 
 
 def load_local_suite(options: SuiteOptions) -> Suite:
@@ -171,13 +172,29 @@ def resolve_request(options: SuiteOptions) -> tuple[SuiteRequest, MachineFacts]:
     return request(options, system), machine_facts(cluster, system, base_folder(options))
 
 
+def inside(
+    profile: RunnerProfile | None, base: Path, cluster: Cluster, benchmarks: Iterable[Benchmark]
+) -> RunnerProfile | None:
+    """The profile with its container, which gets the folders that these benchmarks need."""
+    if profile is None:
+        return None
+    programs = [benchmark.program.parent for benchmark in benchmarks if not benchmark.module]
+    return contained(profile, [Path.cwd(), base, *programs], cluster.arch)
+
+
 def site(options: LaunchOptions, profile: RunnerProfile | None = None) -> Site:
-    """The interpreters, this one and any of ``<base>/venv/<install group>``, and the voir shim."""
+    """The interpreters, and the voir shim.
+
+    They are that of the profile, else this one, and any of ``<base>/venv/<install group>``: those
+    were made for this host, and are not for its containers.
+    """
     launcher = profile.launcher if profile else "torchrun"
+    python = (profile and profile.python) or sys.executable
     pythons = sorted((base_folder(options) / "venv").glob("*/bin/python"))
     shim = shipped_root() / "benchmarks" / "common" / "with_voir.py"
-    venvs = {p.parent.parent.name: str(p) for p in pythons}
-    return Site(sys.executable, venvs, shim, launcher, options.numa_binding == "node")
+    is_contained = profile is not None and profile.container is not None
+    venvs = {} if is_contained else {p.parent.parent.name: str(p) for p in pythons}
+    return Site(python, venvs, shim, launcher, options.numa_binding == "node")
 
 
 def hazards(benchmarks: Iterable[Benchmark], cluster: Cluster) -> list[str]:

@@ -200,9 +200,10 @@ def placed(profile: RunnerProfile, nodes: int) -> RunnerProfile:
     does not know stays in the list, for Slurm to refuse. The profile stays as it is if Slurm does
     not answer.
     """
-    if NODELIST not in profile.options:
+    stated = profile.options.get(NODELIST)
+    if not isinstance(stated, str):
         return profile
-    listed = expanded(profile.options[NODELIST])
+    listed = expanded(stated)
     known = (output_of("sinfo", "--all", "--noheader", "--Node", "--format=%N") or "").split()
     if len(listed) <= nodes or not known:
         return profile

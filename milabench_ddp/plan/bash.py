@@ -240,3 +240,12 @@ def here_document(lines: Sequence[str], word: str) -> Iterator[str]:
     yield f"<<'{word}'"
     yield text
     yield word
+
+
+def within(prefix: Sequence[str], script: str) -> list[str]:
+    """The lines of a script that becomes another one behind these words, as in a container."""
+    if not prefix:
+        return [script]
+    start, *body = here_document([script], "MILABENCH_INSIDE")
+    line = f"exec {_words(tuple(prefix), SECRETS.version)} bash -s {start}"
+    return [*needs([line]), line, *body]

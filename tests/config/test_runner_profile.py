@@ -16,7 +16,6 @@ from tests.support.configuration import write
 
 FULL = """\
 kind: slurm
-cluster: debug
 partition: train
 account: us
 qos: high
@@ -35,6 +34,12 @@ environment:
 options:
   reservation: mine
   exclusive: true
+  hold: ~
+  requeue: false
+  nice: 100
+srun_options: {mpi: none, exact: true}
+command_prefix: numactl --interleave=all 'a b'
+python: /shared/bin/python
 array_parallelism: 2
 signal_delay: 90
 allocation: separate
@@ -47,7 +52,6 @@ def test_every_key(here: Path) -> None:
     assert read_profile(write("r.yaml", FULL)) == RunnerProfile(
         kind="slurm",
         path="r.yaml",
-        cluster="debug",
         partition="train",
         account="us",
         qos="high",
@@ -59,7 +63,10 @@ def test_every_key(here: Path) -> None:
         constraint="ib",
         setup=("source /etc/profile", "module load cuda"),
         environment={"NCCL_DEBUG": "WARN", "NCCL_IB_DISABLE": "0"},
-        options={"reservation": "mine", "exclusive": "true"},
+        options={"reservation": "mine", "exclusive": True, "hold": True, "nice": "100"},
+        srun_options={"mpi": "none", "exact": True},
+        command_prefix=("numactl", "--interleave=all", "a b"),
+        python="/shared/bin/python",
         array_parallelism=2,
         signal_delay=90,
         allocation="separate",
@@ -69,9 +76,9 @@ def test_every_key(here: Path) -> None:
 
 
 def test_null_is_not_said(here: Path) -> None:
-    path = write("r.yaml", "kind: slurm\nenvironment: {A: ~, B: 1}\noptions: {comment: ~}")
+    path = write("r.yaml", "kind: slurm\nenvironment: {A: ~, B: 1}\ncontainer: ~\ncluster: local")
     profile = read_profile(path)
-    assert (profile.environment, profile.options) == ({"B": "1"}, {})
+    assert (profile.environment, profile.container) == ({"B": "1"}, None)
 
 
 def test_a_profile_survives_json(here: Path) -> None:
@@ -129,6 +136,14 @@ def test_what_it_does_not_say_is_the_clusters_choice(here: Path) -> None:
             "r.yaml: `gres: false` needs `exclusive: true`: Slurm could give the same GPUs to",
         ),
         ("kind: slurm\noptions: 3", "wrong value for `options` in r.yaml:2"),
+        ("kind: slurm\noptions: {a b: ~}", "`a b` in r.yaml:2 cannot name an option of sbatch"),
+        ("kind: slurm\nsrun_options: {1a: x}", "`1a` in r.yaml:2 cannot name an option of srun"),
+        ('kind: ssh\ncommand_prefix: "\'"', "wrong value for `command_prefix` in r.yaml:2: exp"),
+        (
+            "kind: local\nsrun_options: {mpi: none}",
+            "r.yaml: `srun_options` is for srun: it needs `kind: slurm`",
+        ),
+        ("kind: slurm\ncluster: debug\npython: p", "r.yaml: `cluster: debug` starts no agents"),
     ],
 )
 def test_a_bad_value_is_named_with_its_line(here: Path, text: str, message: str) -> None:

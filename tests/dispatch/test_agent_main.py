@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from milabench_ddp.codec import decode
+from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.dispatch import agent_main
 from milabench_ddp.dispatch.agent_main import AgentOptions
 from milabench_ddp.dispatch.protocol import (
@@ -259,7 +260,7 @@ def test_a_full_disk_is_a_failure_of_the_launch(agent: StartedAgent) -> None:
 
 
 def test_no_plan_is_told_to_the_coordinator(tmp_path: Path) -> None:
-    words = agent_command(AgentOptions(tmp_path, 3))
+    words = agent_command(AgentOptions(tmp_path, 3), RunnerProfile("local"))
     done = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, check=False)
     assert done.returncode == 2
     message: FromAgent = decode(done.stdout, FromAgent)  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from milabench_ddp.codec import write_record
+from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.dispatch.agent_main import AgentOptions
 from milabench_ddp.dispatch.protocol import FromAgent, Heartbeat, StartLaunch, Timeouts, ToAgent
 from milabench_ddp.dispatch.runners.agents import agent_command
@@ -58,7 +59,7 @@ class StartedAgent:
         write_record(self.run.plan_json, plan(benchmark("b"), gpus=1))
         options = AgentOptions(folder, 0, parts=1, job=job, timeouts=timeouts or Timeouts())
         self.popen = subprocess.Popen(
-            agent_command(options),
+            agent_command(options, RunnerProfile("local")),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

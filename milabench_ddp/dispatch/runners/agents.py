@@ -13,6 +13,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from ...codec import encode
+from ...config.runner_profile import RunnerProfile
+from ...config.shipped import package_folders
 from ...errors import DispatchError
 from ...hidden import GIVEN, SECRETS
 from ...launch.stop_requests import StopRequests
@@ -44,22 +46,36 @@ class AgentCommand(Struct, frozen=True):
         return [*self.shell, f'eval "$(dd bs=1 count={size} 2>/dev/null)"']
 
 
-def agent_command(options: AgentOptions) -> list[str]:
-    return [sys.executable, "-m", "milabench_ddp.dispatch.agent_main", encode(options).decode()]
+# What another interpreter runs: an image may lack the package, or have another version of it.
+_IMPORTED = (
+    "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); "
+    "runpy.run_module({!r}, run_name='__main__', alter_sys=True)"
+)
+_AGENT = "milabench_ddp.dispatch.agent_main"
+_FOUND = 'command -v "$0" >/dev/null || {{ echo {} >&2; exit 127; }}; exec "$0" "$@"'
 
 
-def agent_script(
-    options: AgentOptions, setup: Sequence[str], environment: Mapping[str, str]
-) -> str:
-    """A shell script that prepares a node, and then becomes its agent, with the plan's secrets.
+def agent_command(options: AgentOptions, profile: RunnerProfile) -> list[str]:
+    """The command of an agent on its node, behind the prefix of the profile."""
+    words = encode(options).decode()
+    if profile.python is None:
+        return [*profile.command_prefix, sys.executable, "-m", _AGENT, words]
+    where = f" in {profile.container.image}" if profile.container else ""
+    said = f"there is no {profile.python}{where}: `python` of the runner profile names one"
+    package, shipped = package_folders()
+    start = ["-m", _AGENT]
+    if shipped == package.parent:  # a checkout
+        start = ["-c", _IMPORTED.format(_AGENT), str(shipped)]
+    found = ("sh", "-c", _FOUND.format(shlex.quote(said)))
+    return [*profile.command_prefix, *found, profile.python, *start, words]
 
-    Args:
-        setup: shell commands to run before; one that fails ends the script, and is named.
-    """
-    lines = setup_lines(setup, environment)
+
+def agent_script(options: AgentOptions, profile: RunnerProfile) -> str:
+    """A shell script that prepares a node, and then becomes its agent, with the plan's secrets."""
+    lines = setup_lines(profile.setup, profile.environment)
     if secrets := SECRETS.given:
         lines.append(f"export {GIVEN}={shlex.quote(secrets)}")
-    return "\n".join([*lines, f"exec {shlex.join(agent_command(options))}"])
+    return "\n".join([*lines, f"exec {shlex.join(agent_command(options, profile))}"])
 
 
 def setup_lines(
@@ -70,7 +86,7 @@ def setup_lines(
     """The lines of a shell script for the ``setup`` and the ``environment`` of a runner profile.
 
     ``quoted`` makes a word of that shell of any text. A command of ``setup`` may have a comment,
-    and may change the shell, as ``module load`` does.
+    and may change the shell, as ``module load`` does; one that fails ends the script, and is named.
     """
     lines = []
     for command in setup:

@@ -12,7 +12,7 @@ from ...errors import DispatchError
 from ...events import Outcome
 from ...machine.devices import Cluster
 from ...machine.host import cpu_count
-from ...plan.bash import render
+from ...plan.bash import render, within
 from ...plan.launch import Launch
 from ...progress import ProgressObserver
 from ..node_request import NodeRequest, synthetic_nodes
@@ -65,7 +65,9 @@ class Runner(ABC):
         return with_settings(profile, {"gpus_per_node": len(cluster.nodes[0].devices)})
 
     def script(self, request: ScriptRequest) -> str:
-        return render(request.launches, request.python, request.comments)
+        script = render(request.launches, request.python, request.comments)
+        prefix = request.profile.command_prefix if request.profile else ()
+        return "\n".join(["#!/usr/bin/env bash", *within(prefix, script)]) if prefix else script
 
     def preflight(
         self, plan: RunPlan, benchmarks: Sequence[Benchmark], cluster: Cluster

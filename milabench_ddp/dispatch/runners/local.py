@@ -44,8 +44,9 @@ class LocalRunner(AgentRunner):
     def preflight(
         self, plan: RunPlan, benchmarks: Sequence[Benchmark], cluster: Cluster
     ) -> tuple[str, ...]:
-        if plan.runner is not None and (plan.runner.setup or plan.runner.environment):
-            return ()
+        own = plan.runner
+        if own and (own.setup or own.environment or own.command_prefix or own.python):
+            return ()  # the agents check theirs
         for node in cluster.nodes:
             try:
                 check_gpus(plan, benchmarks, node, os.environ)
@@ -59,6 +60,6 @@ class LocalRunner(AgentRunner):
         for rank in range(nodes):
             # All of 127.0.0.0/8 is loopback: each node gets its own address.
             options = AgentOptions(context.run.path, rank, f"127.0.0.{rank + 1}", parts=nodes)
-            script = agent_script(options, profile.setup, profile.environment)
+            script = agent_script(options, profile)
             commands[f"node{rank}"] = AgentCommand(("bash", "-c"), script)
         return commands

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from ...caller import restore_environment
 from ...codec import read_record
+from ...config.runner_profile import option_words
 from ...config.schema import Benchmark
 from ...display.plain import PlainProgress
 from ...errors import DispatchError
@@ -117,11 +118,12 @@ class JobTask(Struct, frozen=True):
         if own_id():
             profile = plan.runner
             assert profile is not None
+            options_of_srun = [*option_words(profile.srun_options)]
             commands = {}
             for rank, host in enumerate(keep_nodes(count)):
                 options = AgentOptions(run.path, rank, host, job=self.job)
-                script = agent_script(options, profile.setup, profile.environment)
-                step = (*_SRUN, f"--nodelist={host}", "bash", "-c")
+                script = agent_script(options, profile)
+                step = (*_SRUN, *options_of_srun, f"--nodelist={host}", "bash", "-c")
                 commands[host] = AgentCommand(step, script)
             with agents(run, plan, commands, requests, observer) as nodes:
                 yield nodes

@@ -9,10 +9,10 @@ its job, since there is no coordinator to go on without it.
 
 import shlex
 
-from ...config.runner_profile import SETTINGS, RunnerProfile, with_settings
+from ...config.runner_profile import SETTINGS, RunnerProfile, option_words, with_settings
 from ...config.schema import Benchmark
 from ...hidden import SECRETS
-from ...plan.bash import comment, expanded, here_document, needs, render
+from ...plan.bash import comment, expanded, here_document, needs, render, within
 from ...results.state import JobState
 from ..schedulers import split_into_jobs
 from ..slurm_queue import placed
@@ -29,6 +29,7 @@ _TRAP = "trap : TERM USR2"
 def render_jobs(request: ScriptRequest) -> str:
     profile = request.profile
     assert profile is not None
+    srun = " ".join(["srun", *option_words(profile.srun_options, expanded)])
     benchmarks: dict[str, Benchmark] = {}
     for launch in request.launches:
         benchmarks.setdefault(launch.benchmark.name, launch.benchmark)
@@ -37,14 +38,15 @@ def render_jobs(request: ScriptRequest) -> str:
         mine = [each for each in request.launches if each.benchmark.name in job.benchmarks]
         hidden = SECRETS.learn(list(profile.setup)), SECRETS.learn(dict(profile.environment))
         prepare = setup_lines(*hidden, expanded)
-        of_node = [*needs(prepare), *prepare, render(mine, request.python).rstrip()]
+        inside = within(profile.command_prefix, render(mine, request.python).rstrip())
+        of_node = [*needs(prepare), *prepare, *inside]
         start, *node = here_document(of_node, "MILABENCH_NODE")
         of_job = [
             "#!/usr/bin/env bash",
-            *(f"#SBATCH --{flag}" for flag in flags(profile, job)),
+            *(f"#SBATCH {flag}" for flag in flags(profile, job)),
             _FIRST,
             _PORT,
-            f"srun bash -c {shlex.quote(_NODE)} {start}",
+            f"{srun} bash -c {shlex.quote(_NODE)} {start}",
             *node,
         ]
         start, *body = here_document(of_job, "MILABENCH_JOB")
@@ -53,7 +55,7 @@ def render_jobs(request: ScriptRequest) -> str:
 
 
 def flags(profile: RunnerProfile, job: JobState) -> list[str]:
-    """The options of sbatch for a job, without their dashes."""
+    """The options of sbatch for a job."""
     profile = _requesting(profile, job.nodes)
     words: dict[str, object] = {"job-name": job.name, "nodes": job.nodes, "ntasks-per-node": 1}
     for name, setting in SETTINGS.items():
@@ -61,15 +63,8 @@ def flags(profile: RunnerProfile, job: JobState) -> list[str]:
         if setting.sbatch:
             option, _, form = setting.sbatch.partition("=")
             words[option] = form.format(value) if form else value
-    for name, value in other_options(profile).items():
-        words[name.replace("_", "-")] = value
-    found = []
-    for option, value in words.items():
-        if value is True:
-            found.append(option)
-        elif value is not None:
-            found.append(f"{option}={shlex.quote(SECRETS.hide(str(value)))}")
-    return found
+    words |= other_options(profile)
+    return list(option_words(words, lambda value: shlex.quote(SECRETS.hide(value))))
 
 
 def parameters(profile: RunnerProfile, nodes: int) -> dict[str, object]:

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ...config.runner_profile import RunnerProfile
 from ...config.system import SystemNode
 from ...errors import DispatchError
 from ...machine.devices import Cluster
@@ -41,15 +42,14 @@ class SshRunner(AgentRunner):
         profile = plan.runner
         assert profile is not None
         hosts = plan.hosts[: plan.nodes]
-        return ssh_commands(context.run, hosts, plan.sshkey, profile.setup, profile.environment)
+        return ssh_commands(context.run, hosts, plan.sshkey, profile)
 
 
 def ssh_commands(
     run: RunDir,
     hosts: Sequence[SystemNode],
     key: Path | None,
-    setup: Sequence[str],
-    environment: Mapping[str, str],
+    profile: RunnerProfile,
 ) -> dict[str, AgentCommand]:
     """The commands that start the agents, by the names of their nodes; the main node is first.
 
@@ -61,7 +61,7 @@ def ssh_commands(
     commands = {}
     for rank, host in enumerate(ordered):
         options = AgentOptions(run.path, rank, host.ip, host.name)
-        script = agent_script(options, setup, environment)
+        script = agent_script(options, profile)
         commands[host.name] = AgentCommand(shell_on(host, key), script)
     return commands
 

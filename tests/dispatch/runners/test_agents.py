@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.codec import decode
+from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.dispatch.agent_main import AgentOptions
 from milabench_ddp.dispatch.membership import AgentConnection
 from milabench_ddp.dispatch.protocol import FromAgent, Heartbeat, Pong, Problem, Timeouts
@@ -20,7 +21,7 @@ from milabench_ddp.results.run_dir import RunDir
 
 def test_the_command_of_an_agent() -> None:
     options = AgentOptions(Path("/runs/mine"), 2, "10.0.0.3", "n2", timeouts=Timeouts(silence=3.0))
-    python, *module, words = agent_command(options)
+    python, *module, words = agent_command(options, RunnerProfile("local"))
     assert [python, *module] == [sys.executable, "-m", "milabench_ddp.dispatch.agent_main"]
     assert decode(words, AgentOptions) == options
 

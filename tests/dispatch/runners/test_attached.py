@@ -199,7 +199,7 @@ def test_each_part_has_an_address_of_its_own(tmp_path: Path) -> None:
     assert list(found) == ["node0", "node1", "node2"]
     for rank, command in enumerate(found.values()):
         options = AgentOptions(tmp_path, rank, f"127.0.0.{rank + 1}", parts=3)
-        script = agent_script(options, ("ulimit -n 64",), {"A": "1"})
+        script = agent_script(options, profile)
         assert command == AgentCommand(("bash", "-c"), script)
 
 

@@ -104,7 +104,10 @@ def test_in_slurm_the_agents_are_steps_of_the_job(
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     parts = [benchmark("a", num_machines=2), benchmark("b", num_machines=1), benchmark("c")]
     profile = RunnerProfile(
-        "slurm", setup=("module load cuda",), environment={"NCCL_DEBUG": "WARN"}
+        "slurm",
+        setup=("module load cuda",),
+        environment={"NCCL_DEBUG": "WARN"},
+        srun_options={"mpi": "none", "exact": True},
     )
     run = context(tmp_path, *parts, nodes=3, runner=profile)
     write_record(run.run.job_json("all"), JobState("all", 3, ("a", "b", "c")))
@@ -117,10 +120,10 @@ def test_in_slurm_the_agents_are_steps_of_the_job(
         words = command.shell
         assert words[0] == "srun"
         step = {"--overlap", "--nodes=1", "--ntasks=1", "--kill-on-bad-exit=0", "--no-kill"}
-        assert {*step, f"--nodelist={host}"} <= set(words)
+        assert {*step, "--mpi=none", "--exact", f"--nodelist={host}"} <= set(words)
         assert words[-2:] == ("bash", "-c")
         options = AgentOptions(tmp_path, rank, host, job="all")
-        script = agent_script(options, ("module load cuda",), {"NCCL_DEBUG": "WARN"})
+        script = agent_script(options, profile)
         assert command.script == script
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from milabench_ddp.codec import decode
+from milabench_ddp.config.runner_profile import RunnerProfile, with_settings
 from milabench_ddp.config.system import SystemNode
 from milabench_ddp.dispatch.agent_main import AgentOptions
 from milabench_ddp.dispatch.node_request import NodeRequest
@@ -22,35 +23,36 @@ from milabench_ddp.results.run_dir import RunDir
 ONE = SystemNode("one", "10.0.0.1", user="me", main=True)
 TWO = SystemNode("two", "10.0.0.2", sshport=2222)
 RUN = RunDir(Path("/shared/runs/mine"))
+PROFILE = RunnerProfile("ssh")
 
 
-def script(name: str, folder: str = "/shared/runs/mine", **options: object) -> str:
-    values = {"key": None, "setup": (), "environment": {}, **options}
-    return ssh_commands(RunDir(Path(folder)), [ONE, TWO], **values)[name].script  # type: ignore[arg-type]
+def script(name: str, folder: str = "/shared/runs/mine", **settings: object) -> str:
+    profile = with_settings(PROFILE, settings)
+    return ssh_commands(RunDir(Path(folder)), [ONE, TWO], None, profile)[name].script
 
 
 def test_the_main_node_is_first_and_each_has_its_rank() -> None:
-    found = ssh_commands(RUN, [TWO, ONE], None, (), {})
+    found = ssh_commands(RUN, [TWO, ONE], None, PROFILE)
     assert list(found) == ["one", "two"]
     for rank, host in enumerate((ONE, TWO)):
-        words = agent_command(AgentOptions(RUN.path, rank, host.ip, host.name))
+        words = agent_command(AgentOptions(RUN.path, rank, host.ip, host.name), PROFILE)
         assert found[host.name].script == f"exec {shlex.join(words)}"  # without a setup
 
 
 def test_ssh_asks_nothing_and_notices_a_host_that_is_gone() -> None:
-    words = ssh_commands(RUN, [ONE, TWO], Path("/keys/id"), (), {})["two"].shell
+    words = ssh_commands(RUN, [ONE, TWO], Path("/keys/id"), PROFILE)["two"].shell
     assert words[0] == "ssh"
     assert words[-2:] == ("--", "10.0.0.2")
     options = words[1:-2]
     assert {"BatchMode=yes", "ServerAliveInterval=5", "ConnectTimeout=15"} <= set(options)
     assert options[options.index("-p") + 1] == "2222"
     assert options[options.index("-i") + 1] == "/keys/id"
-    assert ssh_commands(RUN, [ONE], None, (), {})["one"].shell[-1] == "me@10.0.0.1"
+    assert ssh_commands(RUN, [ONE], None, PROFILE)["one"].shell[-1] == "me@10.0.0.1"
 
 
 @pytest.mark.parametrize("ip", ["localhost", "127.0.0.1", "::1"])
 def test_this_host_needs_no_ssh(ip: str) -> None:
-    command = ssh_commands(RUN, [SystemNode("here", ip)], None, ("true",), {})["here"]
+    command = ssh_commands(RUN, [SystemNode("here", ip)], None, PROFILE)["here"]
     assert command.shell == ("sh", "-c")
 
 

@@ -71,7 +71,9 @@ KNOWN: Mapping[str, str] = {
     "XLA_": "FLAGS PYTHON_CLIENT_MEM_FRACTION PYTHON_CLIENT_PREALLOCATE",
     "ZE_": "AFFINITY_MASK FLAT_DEVICE_HIERARCHY",
 }
-NAMES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "MALLOC_CONF", "PYTHONPATH", "VIRTUAL_ENV", *HAZARDS)
+MODULES = "LOADEDMODULES"  # of Lmod and Environment Modules: names with colons between them
+NAMES = ("LD_LIBRARY_PATH", "LD_PRELOAD", MODULES, "MALLOC_CONF", "PYTHONPATH", "VIRTUAL_ENV",
+         *HAZARDS)  # fmt: skip
 
 
 def collect(
@@ -109,8 +111,9 @@ def collect(
 
 
 def meta(provenance: Mapping[str, Any]) -> dict[str, object]:
-    """The data of the ``meta`` event of result files: milabench's fields, in its form."""
+    """The data of the ``meta`` event of result files: milabench's fields, in its form, and ours."""
     cpu = provenance["host"]["cpu"]
+    modules = provenance["environment"].get(MODULES)
     return {
         "cpu": {"count": cpu["count"], "brand": cpu["brand"]},
         "os": provenance["host"]["os"],
@@ -118,6 +121,9 @@ def meta(provenance: Mapping[str, Any]) -> dict[str, object]:
         "date": provenance["date"],
         "milabench": {name: provenance["milabench"][name] for name in ("tag", "commit", "date")},
         "pytorch": provenance["pytorch"],
+        "python": provenance["python"],
+        "packages": provenance["packages"],
+        **({"modules": modules} if modules else {}),
     }
 
 

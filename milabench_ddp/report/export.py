@@ -55,6 +55,8 @@ FACTS = {
     "milabench": ("milabench", "the version of milabench"),
     "commit": ("milabench commit", "the commit of milabench"),
     "environment": ("environment", "its variables that change speed"),
+    "modules": ("modules", "the environment modules that were loaded"),
+    "image": ("image", "the image of its container, and the digest of it"),
 }
 """The columns of a run's facts: the name of the fact, and what it means."""
 

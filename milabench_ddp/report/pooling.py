@@ -128,11 +128,12 @@ def facts_of(run: Run) -> Facts:
     header = run.state.header
     if has_local_changes(run) and COMMIT in facts:
         facts[COMMIT] += " with local changes"
-    packages = _of(header.machine, "packages")
-    versions = {name: packages[name] for name in PACKAGES if name in packages}
-    versions["milabench"] = header.milabench
-    versions["Python"] = header.machine.get("python")
-    facts |= {name: str(version) for name, version in versions.items() if version}
+    if header.milabench:
+        facts["milabench"] = header.milabench
+    if image := _of(header.machine, "container"):
+        digest = str(image.get("digest") or "")[:DIGEST]
+        name = str(image.get("image")).rpartition("/")[2]
+        facts["image"] = f"{name} ({digest})" if digest else name
     if "environment" in header.machine:
         chosen = []
         for name, value in _of(header.machine, "environment").items():
@@ -151,7 +152,8 @@ def _facts_of_machines(run: Run) -> dict[str, list[str]]:
     head: Payload = {}
     if run.state is not None:
         machine = run.state.header.machine
-        head = {**machine, "cpu": _of(machine, "host").get("cpu")}
+        modules = _of(machine, "environment").get("LOADEDMODULES")
+        head = {**machine, "cpu": _of(machine, "host").get("cpu"), "modules": modules}
     of_nodes = [_facts_of_meta(record.meta) for record in run.records]
     found: dict[str, list[str]] = {}
     for name, of_head in _facts_of_meta(head).items():
@@ -164,7 +166,8 @@ def _facts_of_machines(run: Run) -> dict[str, list[str]]:
 
 
 COMMIT = "milabench commit"
-SOFTWARE = ("torch", "CUDA", "ROCm", "NCCL", "cuDNN", COMMIT)
+SOFTWARE = ("torch", "CUDA", "ROCm", "NCCL", "cuDNN", *PACKAGES, "Python", COMMIT)
+DIGEST = len("sha256:") + 12  # characters that are shown
 
 
 def _facts_of_meta(meta: Payload) -> Facts:
@@ -183,8 +186,16 @@ def _facts_of_meta(meta: Payload) -> Facts:
         "power limit": _listed(_number(gpu.get("power_limit"), " W") for gpu in gpus),
         "ECC": _listed(_number(gpu.get("ecc"), "") for gpu in gpus),
         "CPU": cpu_of(meta),
+        **{name: str(_of(meta, "packages").get(name) or "") for name in PACKAGES},
+        "Python": str(meta.get("python") or ""),
+        "modules": modules_of(meta),
         COMMIT: str(_of(meta, "milabench").get("commit") or "")[:12],
     }
+
+
+def modules_of(meta: Payload) -> str:
+    """The environment modules that were loaded: ``cuda/12.9 gcc/12``."""
+    return str(meta.get("modules") or "").replace(":", " ")
 
 
 def _number(value: object, unit: str) -> str:

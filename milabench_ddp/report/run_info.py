@@ -36,7 +36,7 @@ class RunInfo(Struct, frozen=True):
     cpu: Annotated[str, about("the CPUs of this node")] = ""
     devices: Annotated[str, about("the devices of this node, such as 8 x NVIDIA H200")] = ""
     arch: Annotated[str, about("the kind of its devices, such as cuda")] = ""
-    version: Annotated[str, about("of torch and milabench")] = ""
+    version: Annotated[str, about("of torch and milabench, the image and modules")] = ""
     command: Annotated[tuple[str, ...], about("the command that started it")] = ()
     facts: Annotated[
         Mapping[str, str], about("the software and hardware by which runs are compared")
@@ -70,6 +70,8 @@ def run_info(run: Run) -> RunInfo:
     for name, place, key in (("torch", "pytorch", "torch"), ("milabench", "milabench", "tag")):
         if version := mapping_or_empty(meta.get(place)).get(key):
             versions.append(f"{name} {version}")
+    facts = facts_of(run)
+    versions += [f"{name} {facts[name]}" for name in ("image", "modules") if name in facts]
     info = RunInfo(
         name=run.name,
         path=run.path,
@@ -81,7 +83,7 @@ def run_info(run: Run) -> RunInfo:
         devices=devices,
         arch=arch,
         version=", ".join(versions),
-        facts=facts_of(run),
+        facts=facts,
         waiting=run.in_status(Status.WAITING),
         running=run.in_status(Status.RUNNING),
         verdicts=run.verdicts,

@@ -62,7 +62,8 @@ def test_without_devices_no_driver_is_asked(install: Callable[..., FakeNvml]) ->
 def test_the_part_that_milabench_has(install: Callable[..., FakeNvml]) -> None:
     install(gpus(1))
     found = meta(collect("cuda", NODE, [], {}))
-    assert set(found) == {"cpu", "os", "accelerators", "date", "milabench", "pytorch"}
+    of_milabench = {"cpu", "os", "accelerators", "date", "milabench", "pytorch"}
+    assert set(found) == {*of_milabench, "python", "packages"}
     assert set(found["cpu"]) == {"count", "brand"}
     assert set(found["os"]) == {"sysname", "nodename", "release", "version", "machine"}
     assert set(found["milabench"]) == {"tag", "commit", "date"}

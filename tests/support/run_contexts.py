@@ -20,6 +20,9 @@ MACHINE: dict[str, Any] = {  # the provenance that a run needs
     "host": {"cpu": {"count": 2, "brand": "Xeon"}, "os": {}},
     "accelerators": {"arch": "cpu", "gpus": {}},
     "pytorch": {},
+    "python": "CPython 3.11.7",
+    "packages": {},
+    "environment": {},
 }
 
 

@@ -180,7 +180,7 @@ class Agent:
         if self._lost is not None and late > 0:
             os._exit(1)
         self._tell_signals()
-        self._connection.send_now(Heartbeat())
+        self._connection.stream.send_now(Heartbeat())
         silence, limit = self._clock() - self._heard, self._timeouts.silence
         message = f"it sent no heartbeat for {limit:g} s"
         if silence <= limit:

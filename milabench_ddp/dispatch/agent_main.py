@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ..caller import restore_environment
 from ..codec import decode
@@ -21,7 +22,7 @@ from ..interrupts import EndedBySignal, raise_at_signals
 from ..launch.stop_requests import stopped_by_signals
 from ..machine.preflight import node_facts
 from ..machine.provenance import collect, meta
-from ..results.lock import held, holder
+from ..results.lock import held, holder, kill_holder
 from ..results.run_dir import RunDir
 from ..shown_streams import shown_output
 from ..streams import prepare_streams
@@ -32,7 +33,7 @@ from .protocol import AwakeClock, Heartbeat, Hello, Problem, Timeouts, ToAgent
 from .run_context import read_plan
 from .schedulers import start_again
 from .this_host import launch_runner, own_node
-from .transport import Connection, heartbeats
+from .transport import Connection, Stream, heartbeats
 
 NODE = "MILABENCH_NODE"  # tells a program the name of its node
 
@@ -45,6 +46,8 @@ class AgentOptions(Struct, frozen=True):
     address: str = "127.0.0.1"  # where the other nodes reach it
     name: str | None = None  # of this node; None: the name of its host
     parts: int = 0  # how many nodes share this host; 0: it is one node
+    hosts: tuple[str, ...] = ()  # of a job step of Slurm, by task; ``rank`` is that of the first
+    is_again: bool = False  # an earlier agent of the same coordinator may be there still
     job: str = ""  # the name of its Slurm job, which starts again if the coordinator is lost
     timeouts: Timeouts = field(default_factory=Timeouts)
 
@@ -61,7 +64,11 @@ def main(words: str) -> int:
     prepare_streams()
     restore_environment()
     options = decode(words, AgentOptions)
-    connection: CoordinatorConnection = Connection(os.dup(0), os.dup(1), ToAgent)
+    task = None
+    if options.hosts:
+        task = options.hosts.index(os.environ["SLURMD_NODENAME"])
+        options = replace(options, rank=options.rank + task, address=options.hosts[task])
+    connection: CoordinatorConnection = Connection(Stream(os.dup(0), os.dup(1), own=task), ToAgent)
     os.dup2(2, 1)  # what is printed must not be taken for a message
     with shown_output():
         try:
@@ -83,7 +90,9 @@ def _serve(options: AgentOptions, connection: CoordinatorConnection) -> None:
     machine = collect(plan.arch, node, sys.argv, os.environ)
     environ = {**os.environ, NODE: node.name}
     with ExitStack() as stack:
-        with heartbeats(lambda: connection.send_now(Heartbeat()), options.timeouts.heartbeat):
+        with heartbeats(
+            lambda: connection.stream.send_now(Heartbeat()), options.timeouts.heartbeat
+        ):
             stack.enter_context(_alone(run, node.name, options, plan.grace))
             warnings = check_gpus(plan, plan.benchmarks, node, environ)
         compared = node_facts(machine, visible)
@@ -106,6 +115,8 @@ def _alone(run: RunDir, node: str, options: AgentOptions, grace: float) -> Itera
     """Wait until the agent of an earlier coordinator has ended: it may still use the devices."""
     lock = run.node_lock(node, options.job)
     timeouts = options.timeouts
+    if options.is_again:  # it is taken for lost, and may be stopped
+        kill_holder(lock)
     with held(lock, timeouts.silence + timeouts.reconnect + grace + timeouts.report) as is_mine:
         if not is_mine:
             raise DispatchError(f"another agent of this run has not ended{holder(lock)}")

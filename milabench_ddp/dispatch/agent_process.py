@@ -9,15 +9,16 @@ import selectors
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from ..errors import RunDirError
 from ..events import Output, exit_reason
 from ..files import append_file, open_file
 from ..hidden import SECRETS
-from ..launch.channel import LineBuffer
+from ..launch.channel import LABEL, LineBuffer
 from ..launch.output_limit import OutputLimit
 from ..results.run_dir import make_folder
 from ..visible import visible
@@ -28,19 +29,23 @@ _CHUNK = 1 << 18  # bytes of one read
 _LIMIT = 64.0  # MiB that are kept of what one agent prints
 _WRITE = 5.0  # seconds for the disk to take it; a disk may hang for ever
 _END = 1.0  # seconds for an agent that has closed its pipes to end
+_CUT = 1024  # bytes after which srun cuts a line
+_ENDED = b'{"type":"Ended"'  # the word of a shell
+_TASKS = re.compile(rb"srun: .* tasks? (\d[\d,-]*):")
 _OF_SLURM = re.compile(r"(?:srun|slurmstepd\S*): ")
 _OF_ERROR = re.compile(r"milabench_ddp\.errors\.\w+: ")  # in the last line of a traceback
 _MEMORY = re.compile(r"memory limit|out of memory|oom_kill", re.IGNORECASE)
 
 
 class AgentProcess:
-    """The process that a coordinator started for a node: an agent, or ``ssh`` or ``srun`` for one.
+    """The process that a coordinator started for a node, or for several: an agent, ssh or srun.
 
     Args:
         popen: the process; None if another process has started it.
         log: the file that has its standard error.
         start: where this process begins to write in the log, which earlier ones have begun.
         is_whole: is set once the log has all that it printed; None if it writes the log itself.
+        is_step: whether the process is ``srun``, and a shell tells how the agent has ended.
     """
 
     def __init__(
@@ -49,15 +54,22 @@ class AgentProcess:
         log: Path,
         start: int = 0,
         is_whole: threading.Event | None = None,
+        *,
+        is_step: bool = False,
     ) -> None:
         self._popen, self._log, self._start = popen, log, start
-        self._is_whole = is_whole
+        self._is_whole, self.is_step = is_whole, is_step
+        self.told: int | None = None  # the exit status of the agent, as a shell has it
 
     def exit_status(self, patience: float) -> int | None:
         """Its exit status, negative for a signal; None if it runs on for ``patience`` seconds.
 
         In that time its log becomes whole, too, unless a process that it left still prints to it.
         """
+        if self.told is not None:
+            if self._is_whole is not None:
+                self._is_whole.wait(patience)
+            return 128 - self.told if self.told > 128 else self.told
         if self._popen is None:
             return None
         deadline = time.monotonic() + patience
@@ -77,9 +89,15 @@ class AgentProcess:
             parts.append(said)
         return f"{': '.join(parts)} (see {self._log})".lstrip()
 
-    def slurm_error(self) -> str:
-        self.exit_status(_END)  # until then, ``srun`` may still say why
-        return slurm_error(self.last_lines())
+    def why_lost(self) -> tuple[str, str]:
+        """Why its node cannot be used any more, and what Slurm said of it."""
+        status = self.exit_status(_END)  # until then, ``srun`` may still say why
+        error = slurm_error(self.last_lines())
+        why = "is gone: its connection broke"
+        is_agents = self.told is not None or not self.is_step  # else it is srun's
+        if is_agents and status is not None and status < 0:
+            why = f"has lost its agent: {exit_reason(status)}"
+        return f"{why}{error and f': {error}'}", error
 
     def last_lines(self) -> tuple[str, ...]:
         return last_lines(self._log, self._start)
@@ -111,7 +129,9 @@ def main_line(lines: Sequence[str]) -> str:
 
 
 def slurm_error(lines: Sequence[str]) -> str:
+    """The last error of Slurm, but the exit status of a task, which the task tells itself."""
     errors = [line for line in lines if _OF_SLURM.match(line) and " error: " in line]
+    errors = [line for line in errors if ": Exited with exit code " not in line]
     about_memory = [line for line in errors if is_about_memory(line)]
     return (about_memory or errors or [""])[-1].strip()
 
@@ -123,41 +143,108 @@ def is_about_memory(error: str) -> bool:
 class AgentLog:
     """What one agent prints: its own messages, and those of its ``setup`` and ``ssh`` or ``srun``.
 
-    Commands of ``setup`` may print a secret, or without end.
+    Commands of ``setup`` may print a secret, or without end. The file is made for the first line.
 
     Args:
         path: the log, which earlier agents may have begun.
         limit: MiB that are kept.
 
     Raises:
-        RunDirError: it cannot be opened.
+        RunDirError: it cannot be written.
     """
 
     def __init__(self, path: Path, limit: float = _LIMIT) -> None:
-        make_folder(path.parent)
-        self._file: BinaryIO = append_file(path)
-        self.path, self.start = path, os.fstat(self._file.fileno()).st_size
+        self.path, self.start = path, 0
+        if os.path.lexists(path):
+            with append_file(path) as file:
+                self.start = os.fstat(file.fileno()).st_size
+        self._file: BinaryIO | None = None
         self.is_whole = threading.Event()  # set once all that the agent has printed is in it
-        self._lines, self._limit = LineBuffer(), OutputLimit(limit)
+        self._limit = OutputLimit(limit)
 
-    def add(self, chunk: bytes) -> None:
-        self._keep(self._lines.take(chunk))
-
-    def end(self) -> None:
-        self._keep(self._lines.rest())
-        self._write(self._limit.rest())
-        self._file.close()
-        self.is_whole.set()
-
-    def _keep(self, data: bytes) -> None:
-        text = data.decode("utf-8", "backslashreplace")
+    def add(self, lines: bytes) -> None:
+        text = lines.decode("utf-8", "backslashreplace")
         if text and (kept := self._limit.keep(Output("", 0.0, "stderr", text))):
             self._write(kept.text)
 
+    def end(self) -> None:
+        self._write(self._limit.rest())
+        if self._file is not None:
+            self._file.close()
+        self.is_whole.set()
+
     def _write(self, text: str) -> None:
         shown = visible(SECRETS.hide(text.replace("\r\n", "\n")))  # ssh ends its lines so
-        with suppress(OSError):  # on a full disk it is lost, but no agent may wait for it
-            self._file.write(shown.encode())
+        with suppress(OSError, RunDirError):  # on a full disk it is lost: no agent may wait for it
+            if shown and self._file is None:
+                make_folder(self.path.parent)
+                self._file = append_file(self.path)
+            if self._file is not None:
+                self._file.write(shown.encode())
+
+
+class _Pipe:
+    """A pipe to which agents print: one, or those of a step, whose lines srun labels.
+
+    What srun says itself has no label: it is for the tasks that it names, or for all.
+    """
+
+    def __init__(self, logs: Mapping[int | None, AgentLog]) -> None:
+        self._logs, self._lines = logs, LineBuffer()
+        self._cut: dict[int, bytes] = {}  # the beginnings of lines that srun has cut, by label
+        self._ends: list[int | None] = []
+
+    def add(self, chunk: bytes) -> None:
+        if None in self._logs:
+            self._add(self._lines.take(chunk))
+            return
+        for line in self._lines.feed(chunk):
+            self._add(line)
+
+    def end(self) -> None:
+        if rest := self._lines.rest():
+            self._add(rest)
+        for label, text in self._cut.items():
+            self._logs[label].add(text)
+        for log in self._logs.values():
+            log.end()
+
+    def _add(self, line: bytes) -> None:
+        if None in self._logs:
+            self._logs[None].add(line)
+        elif found := LABEL.match(line):
+            if (task := int(found[1])) in self._logs:
+                self._add_of(task, line[found.end() :])
+        else:
+            named = self._logs.keys() & _tasks(line)
+            for label in named or self._logs:
+                self._logs[label].add(line)
+            for label in named:
+                self._end(label)
+
+    def _add_of(self, task: int, text: bytes) -> None:
+        whole = self._cut.pop(task, b"") + text
+        if whole.startswith(_ENDED):
+            self._end(task)
+        elif len(text) == _CUT + 1:  # a secret may go on in the next line
+            self._cut[task] = whole[:-1]
+        else:
+            self._logs[task].add(whole)
+
+    def _end(self, label: int | None) -> None:
+        """The log of an agent is whole once its shell and srun have said that it has ended."""
+        self._ends.append(label)
+        if self._ends.count(label) > 1:
+            self._logs[label].is_whole.set()
+
+
+def _tasks(line: bytes) -> set[int | None]:
+    """The tasks that a line of srun names: ``srun: error: node[1-2]: tasks 0-1: Killed``."""
+    named: set[int | None] = set()
+    for part in found[1].split(b",") if (found := _TASKS.match(line)) else ():
+        first, _, last = part.partition(b"-")
+        named.update(range(int(first), int(last or first) + 1))
+    return named
 
 
 class AgentLogs:
@@ -171,9 +258,9 @@ class AgentLogs:
         self._thread = threading.Thread(target=self._copy, name="agent-logs", daemon=True)
         self._thread.start()
 
-    def add(self, pipe: int, log: AgentLog) -> None:
-        """Write what comes through a pipe to a log; closes both at its end."""
-        self._selector.register(pipe, selectors.EVENT_READ, log)
+    def add(self, pipe: int, logs: Mapping[int | None, AgentLog]) -> None:
+        """Write what comes through a pipe to logs, by label; closes all at its end."""
+        self._selector.register(pipe, selectors.EVENT_READ, _Pipe(logs))
 
     def close(self, patience: float) -> None:
         """Write what the pipes still hold, and wait so long for their ends.

@@ -22,10 +22,23 @@ from ..results.run_dir import RunDir
 from .agent_process import AgentProcess, is_about_memory
 from .node_records import NodeRecords
 from .nodes import NodeHandle, NodeLost
-from .protocol import AwakeClock, Finish, FromAgent, Heartbeat, Hello, Ping, Pong, Problem, Timeouts
+from .protocol import (
+    AwakeClock,
+    Ended,
+    Finish,
+    FromAgent,
+    Heartbeat,
+    Hello,
+    Ping,
+    Pong,
+    Problem,
+    Timeouts,
+)
 from .shared_folder import why_not_shared
-from .transport import Connection, heartbeats
+from .transport import Connection, Stream, heartbeats
 
+_TRIES = 3  # to start an agent that has never joined
+_LONGEST = 300.0  # seconds until an agent is started again
 REST = 1e-4  # seconds per node, for heartbeats to arrive together
 AgentConnection = Connection[FromAgent]
 Said = Iterator[tuple[NodeHandle, FromAgent | NodeLost]]
@@ -43,6 +56,8 @@ class _Member(Struct):
     pinged: float = 0.0  # when it was sent, in seconds since the epoch
     clock_due: float | None = None  # until when to wait for its clock, in monotonic seconds
     is_refused: bool = False  # it cannot be used, though its pipes are open
+    again_at: float | None = None  # when to start its agent again, in monotonic seconds
+    tries: int = 0  # to do so, since it was there
 
     @property
     def process(self) -> AgentProcess:
@@ -50,13 +65,15 @@ class _Member(Struct):
 
     @property
     def is_awaited(self) -> bool:
-        return self.handle is None and not self.is_refused and not self.connection.is_closed
+        return self.handle is None and not self.is_refused and self.may_come
 
     @property
-    def is_silent(self) -> bool:
-        if self.handle is None:
-            return False
-        return not self.handle.is_alive and not self.connection.is_closed
+    def is_lost(self) -> bool:
+        return self.handle is not None and not self.handle.is_alive
+
+    @property
+    def may_come(self) -> bool:
+        return not self.connection.is_closed or self.again_at is not None
 
 
 class Membership:
@@ -67,6 +84,7 @@ class Membership:
         wake: a file descriptor; when it is readable, ``receive`` stops waiting.
         observer: is told which nodes do not join, are lost or back, or differ.
         clock: monotonic seconds; while this process is stopped, nodes are not silent.
+        again: starts the agent of a node again, and gives its connection; None: nobody does.
     """
 
     def __init__(
@@ -78,10 +96,11 @@ class Membership:
         observer: ProgressObserver,
         clock: Callable[[], float] | None = None,
         wall_clock: Callable[[], float] = time.time,
+        again: Callable[[str], AgentConnection] | None = None,
     ) -> None:
         self._run, self._timeouts, self._observer = run, timeouts, observer
         self._clock = clock = clock or AwakeClock()
-        self._wall_clock = wall_clock
+        self._wall_clock, self._again = wall_clock, again
         self._records = NodeRecords(run, list(agents), observer)
         self._members = []
         for name, connection in agents.items():
@@ -89,8 +108,9 @@ class Membership:
         self._handles: dict[int, NodeHandle] = {}  # by rank, of the nodes that have joined
         self._selector = selectors.DefaultSelector()
         self._selector.register(wake, selectors.EVENT_READ, None)
+        self._streams: list[Stream] = []  # replaced, and never changed: ``beat`` reads it
         for member in self._members:
-            self._selector.register(member.connection.fd, selectors.EVENT_READ, member)
+            self._attach(member.connection)
         self._until = clock() + timeouts.join  # until then, nodes may still join
         self._stack = ExitStack()
 
@@ -100,10 +120,23 @@ class Membership:
 
     def __exit__(self, *exception: object) -> None:
         self._stack.close()
+        for stream in self._streams:
+            stream.send(Finish())
         for member in self._members:
-            member.connection.send(Finish())
             member.connection.close()
         self._selector.close()
+
+    def _attach(self, connection: AgentConnection) -> None:
+        if connection.stream not in self._streams:
+            self._streams = [*self._streams, connection.stream]
+            self._selector.register(connection.stream.fd, selectors.EVENT_READ, connection.stream)
+
+    def _detach(self, connection: AgentConnection) -> None:
+        stream = connection.stream
+        if stream in self._streams and stream.connections == [connection]:
+            self._selector.unregister(stream.fd)
+            self._streams = [each for each in self._streams if each is not stream]
+        connection.close()
 
     # Which nodes are there.
 
@@ -129,8 +162,8 @@ class Membership:
 
     @property
     def may_grow(self) -> bool:
-        may_come = any(member.is_awaited or member.is_silent for member in self._members)
-        return may_come and self._clock() < self._until
+        members = [member for member in self._members if member.is_awaited or member.is_lost]
+        return any(member.may_come for member in members) and self._clock() < self._until
 
     @property
     def problems(self) -> list[str]:
@@ -141,8 +174,8 @@ class Membership:
     def beat(self) -> None:
         """Send a heartbeat to all agents; any thread may call this."""
         self._clock()  # has to be read often
-        for member in self._members:
-            member.connection.send_now(Heartbeat())
+        for stream in self._streams:
+            stream.send_now(Heartbeat())
 
     def receive(self, timeout: float) -> Said:
         """Receive the messages of the nodes about their work, and the losses of nodes.
@@ -155,10 +188,15 @@ class Membership:
             time.sleep(len(self._members) * REST)
         now = self._clock()
         # A wait in which this process was stopped finds nothing, whatever was said meanwhile.
-        for key, _ in self._selector.select(0):
-            if isinstance(key.data, _Member):
-                yield from self._read(key.data)
+        ready = {key.data for key, _ in self._selector.select(0) if key.data is not None}
+        for stream in ready:
+            stream.receive()
         for member in self._members:
+            if member.connection.stream in ready:
+                yield from self._read(member)
+        for member in self._members:
+            if member.again_at is not None and now >= member.again_at:
+                self._start_again(member)
             if now - member.heard > self._timeouts.silence:
                 yield from self._lose(
                     member, f"has sent no heartbeat for {self._timeouts.silence:g} s"
@@ -168,10 +206,12 @@ class Membership:
         self._records.tell()
 
     def _read(self, member: _Member) -> Said:
-        messages = member.connection.receive()
-        for message in messages or ():
+        for message in member.connection.taken():
             handle = member.handle
-            if handle is None:
+            if isinstance(message, Ended):
+                member.process.told = message.status
+                member.connection.has_ended = True
+            elif handle is None or (member.is_lost and isinstance(message, Hello)):
                 errors: list[Exception] = []
                 with contained(errors.append):
                     self._meet(member, message)
@@ -193,13 +233,15 @@ class Membership:
                         member.ping, member.clock_due = "", None
                     case _:
                         yield handle, message
-        if messages is None:
+        if member.connection.has_ended and not member.connection.is_closed:
             yield from self._forget(member)
 
     # Nodes that join, are lost, or are back.
 
     def _await(self, member: _Member, waited: float) -> None:
         timeouts = self._timeouts
+        if member.again_at is not None:
+            return
         if member.process.exit_status(0) is not None:  # another process may hold its pipes
             self._refuse(member, member.process.why_ended())
         elif waited >= timeouts.join:
@@ -231,23 +273,28 @@ class Membership:
             case Problem(text):
                 self._refuse(member, text)
             case Hello(rank, node, address, facts, witness, warnings):
-                if reason := why_not_shared(self._run, witness) or self._why_other(rank):
+                if reason := why_not_shared(self._run, witness) or self._why_other(member, rank):
                     self._refuse(member, reason)
                     return
-                member.handle = NodeHandle(rank, node, address, member.connection.send)
+                if member.handle is None:
+                    member.handle = NodeHandle(rank, node, address, member.connection.send)
+                    self._handles[rank] = member.handle
+                else:
+                    member.handle.node, member.handle.address = node, address
+                    member.handle.send, member.handle.is_alive = member.connection.send, True
                 member.heard = self._clock()
-                self._handles[rank] = member.handle
                 joined = NodeState(node.name, NodeStatus.JOINED, facts=facts, warnings=warnings)
                 self._records.change(member.name, joined)
                 member.clock_due = self._clock() + self._timeouts.clock
                 self._ping(member)
 
-    def _why_other(self, rank: int) -> str:
-        """Why a node with this rank is not one of those that were started; empty if it is."""
-        if not 0 <= rank < len(self._members):
-            return f"it says that it is node {rank} of {len(self._members)}"
+    def _why_other(self, member: _Member, rank: int) -> str:
+        """Why a node with this rank is not that which was started; empty if it is."""
+        if 0 <= rank < len(self._members) and self._members[rank] is member:
+            return ""
         known = self._handles.get(rank)
-        return "" if known is None else f"it says that it is node {rank}, as {known.name} does"
+        also = f", as {known.name} does" if known else f" of {len(self._members)}"
+        return f"it says that it is node {rank}{also}"
 
     def _ping(self, member: _Member) -> None:
         member.ping, member.pinged = uuid.uuid4().hex, self._wall_clock()
@@ -258,20 +305,34 @@ class Membership:
         if not member.ping:
             self._ping(member)
         elif isinstance(message, Pong) and message.id == member.ping:
-            member.ping, member.heard = "", self._clock()
+            member.ping, member.heard, member.again_at = "", self._clock(), None
             handle.is_alive = True
             self._records.set(member.name, NodeStatus.JOINED)
 
     def _forget(self, member: _Member) -> Said:
-        self._selector.unregister(member.connection.fd)
-        member.connection.close()
+        self._detach(member.connection)
         if member.handle is not None:
-            error = member.process.slurm_error()
-            reason = f"is gone: its connection broke{error and f': {error}'}"
+            reason, error = member.process.why_lost()
             outcome = Outcome.FAILED if is_about_memory(error) else Outcome.LOST
             yield from self._lose(member, reason, outcome)
+            self._plan_again(member)
+        elif member.process.is_step and member.tries < _TRIES and not member.is_refused:
+            self._plan_again(member)  # the others of its step, or Slurm, have ended it
         elif not member.is_refused:
             self._fail(member, member.process.why_ended())
+
+    def _plan_again(self, member: _Member, delay: float = 0.0) -> None:
+        """Start the agent of a node again after a while, which grows with each time."""
+        if self._again is not None and not member.is_refused:
+            member.again_at = self._clock() + max(delay, min(2.0**member.tries, _LONGEST))
+            member.tries += 1
+
+    def _start_again(self, member: _Member) -> None:
+        assert self._again is not None
+        self._detach(member.connection)
+        member.connection, member.again_at = self._again(member.name), None
+        member.heard, member.ping = self._clock(), ""
+        self._attach(member.connection)
 
     def _lose(self, member: _Member, reason: str, outcome: Outcome = Outcome.LOST) -> Said:
         handle = member.handle
@@ -280,5 +341,6 @@ class Membership:
         handle.is_alive, member.ping, member.clock_due = False, "", None
         self._until = self._clock() + self._timeouts.reconnect
         self._records.set(member.name, NodeStatus.LOST, reason)
+        self._plan_again(member, self._timeouts.reconnect)
         yield handle, NodeLost(reason, outcome)
         handle.benchmark = None

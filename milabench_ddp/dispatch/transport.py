@@ -1,4 +1,10 @@
-"""Sends and receives messages as lines of JSON over two pipes, and sends heartbeats."""
+"""Sends and receives messages as lines of JSON over two pipes, and sends heartbeats.
+
+Several nodes may share a pair of pipes, as the tasks of a job step of Slurm do. A line for or of
+one of them begins with its label, as ``srun --label`` writes it: ``3: {...}``. A line without a
+label is for all. srun cuts lines of more than 1,024 bytes, so a long message is sent in several
+lines, of which all but the last end with a backslash.
+"""
 
 import os
 import select
@@ -6,37 +12,37 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ..codec import decoder, encode
-from ..launch.channel import LineBuffer
+from ..launch.channel import LABEL, LineBuffer
 from .agent_process import AgentProcess
 
 _CHUNK = 1 << 16
 _LONGEST = 1 << 28  # bytes of a message, such as a launch of many processes with their environments
+_PIECE = 1000  # bytes of a line
 Incoming = TypeVar("Incoming")
 
 
-class Connection(Generic[Incoming]):
-    """One end of a connection. One thread may call ``receive``, and any thread ``send``.
+class Stream:
+    """Both directions of the connections that share a pair of pipes.
 
     Args:
-        incoming: the union of the types of incoming messages.
         timeout: seconds after which a peer that reads nothing counts as gone.
+        own: the label of this end, at the end of one of several nodes.
     """
 
     def __init__(
         self,
         read: int,
         write: int,
-        incoming: object,
         close: Callable[[], None] = lambda: None,
         timeout: float = 20.0,
-        process: AgentProcess | None = None,
+        own: int | None = None,
     ) -> None:
-        self.fd, self.process = read, process
-        self._write, self._decode, self._close = write, decoder(incoming), close
-        self._timeout = timeout
+        self.fd, self._own = read, own
+        self.connections: list[Connection[Any]] = []
+        self._write, self._close, self._timeout = write, close, timeout
         self._lines = LineBuffer(_LONGEST)
         self._sending = threading.Lock()
         self._unsent = b""  # the rest of a message that was sent in part
@@ -44,13 +50,13 @@ class Connection(Generic[Incoming]):
         # A peer behind a broken cable reads nothing: no thread may wait for it for ever.
         os.set_blocking(write, False)
 
-    def send(self, message: object) -> bool:
+    def send(self, message: object, label: int | None = None) -> bool:
         """Send a message; false if the peer is gone, or reads nothing within the timeout."""
         with self._sending:
-            return self._send(message, self._timeout)
+            return self._send(message, label, self._timeout)
 
     def send_now(self, message: object) -> bool:
-        """Send a heartbeat without waiting; returns whether it was sent.
+        """Send a heartbeat to all without waiting; returns whether it was sent.
 
         A thread that sends to many peers must not wait for one of them. If another thread is
         sending, its message serves as a heartbeat.
@@ -58,15 +64,17 @@ class Connection(Generic[Incoming]):
         if not self._sending.acquire(blocking=False):
             return False
         try:
-            return self._send(message, 0.0)
+            return self._send(message, None, 0.0)
         finally:
             self._sending.release()
 
-    def _send(self, message: object, timeout: float) -> bool:
+    def _send(self, message: object, label: int | None, timeout: float) -> bool:
         if self.is_closed:  # its descriptor may have been given to another file
             return False
         deadline = time.monotonic() + timeout
-        data = encode(message) + b"\n"
+        text, start = encode(message), b"" if label is None else b"%d: " % label
+        pieces = [text[at : at + _PIECE] for at in range(0, len(text), _PIECE)]
+        data = start + (b"\\\n" + start).join(pieces) + b"\n"
         try:
             self._unsent = self._write_until(deadline, self._unsent)
             if self._unsent:
@@ -90,22 +98,20 @@ class Connection(Generic[Incoming]):
                 _wait_for(self._write, select.POLLOUT, left)
         return data
 
-    def receive(self) -> list[Incoming] | None:
-        """Wait for messages and return them; None if the peer is gone.
-
-        A line that is not a message is ignored, since a login shell may print any text.
-        """
-        try:
+    def receive(self) -> None:
+        """Wait for lines, and give them to the connections; at the end, end all of them."""
+        chunk = b""
+        with suppress(OSError):
             chunk = b"" if self.is_closed else self._read()
-        except OSError:
-            return None
-        if not chunk:
-            return None
-        messages = []
         for line in self._lines.feed(chunk):
-            with suppress(ValueError):
-                messages.append(self._decode(line))
-        return messages
+            found = LABEL.match(line)
+            label, text = (int(found[1]), line[found.end() :]) if found else (None, line)
+            for connection in self.connections:
+                if label in (None, self._own, connection.label):
+                    connection.take(text.removesuffix(b"\n"))
+        if not chunk:
+            for connection in self.connections:
+                connection.has_ended = True
 
     def _read(self) -> bytes:
         while True:
@@ -121,6 +127,62 @@ class Connection(Generic[Incoming]):
             self.is_closed = True
             with suppress(OSError):  # the peer may be gone already
                 self._close()
+
+
+class Connection(Generic[Incoming]):
+    """One end of a connection. One thread may call ``receive``, and any thread ``send``.
+
+    Args:
+        incoming: the union of the types of incoming messages.
+        label: of the node among those that share the stream; None if it has it for itself.
+    """
+
+    def __init__(
+        self,
+        stream: Stream,
+        incoming: object,
+        label: int | None = None,
+        process: AgentProcess | None = None,
+    ) -> None:
+        self.stream, self.label, self.process = stream, label, process
+        self.has_ended = self.is_closed = False
+        self._decode, self._messages, self._begun = decoder(incoming), list[Incoming](), bytearray()
+        stream.connections.append(self)
+
+    def send(self, message: object) -> bool:
+        return not self.is_closed and self.stream.send(message, self.label)
+
+    def take(self, line: bytes) -> None:
+        """Take a line of the stream.
+
+        One that is not a message is ignored, since a login shell may print any text.
+        """
+        if line.endswith(b"\\"):
+            self._begun += line[:-1]
+            return
+        whole = bytes(self._begun + line)
+        self._begun.clear()
+        for text in dict.fromkeys((whole, line)):  # any text may have come before the line
+            with suppress(ValueError):
+                self._messages.append(self._decode(text))
+                return
+
+    def taken(self) -> list[Incoming]:
+        """The messages that have come since the last call."""
+        messages, self._messages = self._messages, []
+        return messages
+
+    def receive(self) -> list[Incoming] | None:
+        """Wait for lines of its stream, and return its messages; None if the peer is gone."""
+        self.stream.receive()
+        return self.taken() or (None if self.has_ended else [])
+
+    def close(self) -> None:
+        self.has_ended = self.is_closed = True
+        with suppress(ValueError):
+            self.stream.connections.remove(self)
+        if not self.stream.connections:
+            self.stream.close()
 
 
 def _wait_for(fd: int, event: int, seconds: float | None = None) -> None:

@@ -13,6 +13,7 @@ while the program computes.
 import ctypes
 import fcntl
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -24,6 +25,9 @@ from . import reap
 
 METRICS = "MILABENCH_METRICS"
 START = "MILABENCH_START"  # the start barrier: a pipe that ends for all its readers at once
+
+LABEL = re.compile(rb" *(\d+): ")
+"""The beginning of a line of one of several tasks, as ``srun --label`` writes it."""
 
 LONGEST_LINE = 1 << 20
 """Bytes after which a line is split into pieces, because a program may never end it."""

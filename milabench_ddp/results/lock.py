@@ -13,6 +13,7 @@ known to one node only (``nolock``, ``local_lock``, ``localflock``), nodes do no
 import fcntl
 import os
 import shlex
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -78,6 +79,14 @@ def holder(path: Path) -> str:
     except (OSError, ValueError):
         return ""
     return f" (process {pid} on {host}, since {since})"
+
+
+def kill_holder(path: Path) -> None:
+    """SIGKILL the process that holds the lock of a file, if it is one of this host."""
+    with suppress(OSError, ValueError):
+        host, pid, started = read_bytes(path, _MOST).decode().split()
+        if host == _host() and _started(int(pid)) == started:
+            os.kill(int(pid), signal.SIGKILL)
 
 
 def is_alive(folder: Path) -> bool:

@@ -15,7 +15,7 @@ from milabench_ddp.codec import decoder, encode
 from milabench_ddp.dispatch.coordinator import Coordinator
 from milabench_ddp.dispatch.membership import REST, Membership
 from milabench_ddp.dispatch.protocol import FromAgent, Heartbeat, StartLaunch, Timeouts
-from milabench_ddp.dispatch.transport import Connection
+from milabench_ddp.dispatch.transport import Connection, Stream
 from milabench_ddp.dispatch.transport import heartbeats as beating
 from milabench_ddp.events import Verdict
 from milabench_ddp.launch.stop_requests import StopRequests
@@ -166,7 +166,7 @@ def _nodes(size: int) -> Iterator[list[tuple[int, int]]]:
 def _connections(pipes: Sequence[tuple[int, int]]) -> dict[str, Connection[FromAgent]]:
     connections = {}
     for rank, (read, write) in enumerate(pipes):
-        connections[f"n{rank:04}"] = Connection(read, write, FromAgent)
+        connections[f"n{rank:04}"] = Connection(Stream(read, write), FromAgent)
     return connections
 
 

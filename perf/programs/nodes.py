@@ -16,7 +16,7 @@ from milabench_ddp.dispatch.protocol import (
     StartLaunch,
     ToAgent,
 )
-from milabench_ddp.dispatch.transport import Connection
+from milabench_ddp.dispatch.transport import Connection, Stream
 from milabench_ddp.events import Outcome
 from milabench_ddp.machine.devices import Device, Node
 from milabench_ddp.plan.launch import Process
@@ -32,7 +32,7 @@ def main() -> None:
     selector, connections = selectors.DefaultSelector(), []
     for rank, words in enumerate(sys.argv[1:]):
         read, write = map(int, words.split(":"))
-        connection = Connection(read, write, ToAgent)
+        connection = Connection(Stream(read, write), ToAgent)
         selector.register(read, selectors.EVENT_READ, connection)
         connections.append(connection)
         connection.send(Hello(rank, made_node(rank), f"10.0.{rank // 256}.{rank % 256}", FACTS))
@@ -40,7 +40,7 @@ def main() -> None:
     while selector.get_map():
         due = int((time.monotonic() - begin) * len(connections)) + 1  # spread over each second
         for number in range(beats, due):
-            connections[number % len(connections)].send_now(Heartbeat())
+            connections[number % len(connections)].stream.send_now(Heartbeat())
         beats = due
         wait = begin + beats / len(connections) - time.monotonic()
         for key, _ in selector.select(max(0.0, wait)):

@@ -98,7 +98,7 @@ class Served:
 
     def waits_for_heartbeats(self, count: int) -> None:
         """Wait for this many heartbeats, and for no other message."""
-        while select.select([self.connection.fd], [], [], 0)[0]:
+        while select.select([self.connection.stream.fd], [], [], 0)[0]:
             self.read()
         assert set(self._heard) <= {Heartbeat()}
         self._heard.clear()

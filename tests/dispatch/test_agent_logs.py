@@ -13,22 +13,73 @@ from milabench_ddp.hidden import SECRETS
 
 
 def written(path: Path, *chunks: bytes, limit: float = 64.0) -> str:
-    log = AgentLog(path, limit)
+    """What a log has of these chunks, which come one by one through the pipe of one agent."""
+    return printed({None: AgentLog(path, limit)}, *chunks)[0]
+
+
+def printed(logs: dict[int | None, AgentLog], *chunks: bytes) -> list[str]:
+    """The texts of logs to which a pipe with these chunks is written."""
+    pipe = agent_process._Pipe(logs)
     for chunk in chunks:
-        log.add(chunk)
-    assert not log.is_whole.is_set()
-    log.end()
-    assert log.is_whole.is_set()
-    return path.read_text()
+        pipe.add(chunk)
+    pipe.end()
+    assert all(log.is_whole.is_set() for log in logs.values())
+    return [log.path.read_text() if log.path.exists() else "" for log in logs.values()]
 
 
 def test_lines_are_written_when_they_are_whole(tmp_path: Path) -> None:
     log = AgentLog(tmp_path / "nodes" / "n0.log")
-    log.add(b"one\ntw")
+    pipe = agent_process._Pipe({None: log})
+    pipe.add(b"one\ntw")
     assert log.path.read_text() == "one\n"
-    log.add(b"o\nrest")
-    log.end()
+    pipe.add(b"o\nrest")
+    pipe.end()
     assert log.path.read_text() == "one\ntwo\nrest"
+
+
+def step_of(folder: Path, count: int = 3) -> dict[int | None, AgentLog]:
+    return {task: AgentLog(folder / f"n{task}") for task in range(count)}
+
+
+def test_the_lines_of_a_step_go_to_the_logs_of_its_tasks(tmp_path: Path) -> None:
+    found = printed(
+        step_of(tmp_path),
+        b"1: one\n 0: with \r and : \nsrun: step crea",
+        b"ted\n9: of nobody\nsrun: error: n[0,2]: tasks 0,2: Killed\n1: rest",
+    )
+    killed = "srun: error: n[0,2]: tasks 0,2: Killed\n"
+    assert found == [
+        f"with \\u000d and : \nsrun: step created\n{killed}",
+        "one\nsrun: step created\nrest",
+        f"srun: step created\n{killed}",
+    ]
+
+
+def test_a_secret_that_srun_cuts_is_hidden(tmp_path: Path) -> None:
+    """It cuts lines of more than 1,024 bytes, and labels each part."""
+    SECRETS.learn_environ({"SITE_PASSWORD": "hunter2-site"})
+    text = b"x" * 1020 + b"hunter2-site" + b"y" * 2000
+    parts = [b"1: " + text[at : at + 1024] + b"\n" for at in range(0, len(text), 1024)]
+    found = printed(step_of(tmp_path), parts[0], b"0: another\n", *parts[1:])
+    assert found[1] == f"{'x' * 1020}(hidden: SITE_PASSWORD){'y' * 2000}\n"
+
+
+@pytest.mark.parametrize("is_srun_first", [False, True])
+def test_a_log_is_whole_once_the_shell_and_srun_have_told_the_end(
+    tmp_path: Path, is_srun_first: bool
+) -> None:
+    logs = step_of(tmp_path)
+    pipe = agent_process._Pipe(logs)
+    said = [
+        b'2: last\n2: {"type":"Ended","status":3}\n',
+        b"srun: error: n2: task 2: Exited with exit code 3\n",
+    ]
+    for part in reversed(said) if is_srun_first else said:
+        assert not logs[2].is_whole.is_set()
+        pipe.add(part)
+    assert [log.is_whole.is_set() for log in logs.values()] == [False, False, True]
+    assert "Ended" not in logs[2].path.read_text()
+    pipe.end()
 
 
 def test_a_log_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -62,10 +113,8 @@ def test_a_flood_is_kept_up_to_a_limit(tmp_path: Path) -> None:
 
 def test_a_full_disk_stops_no_agent(tmp_path: Path) -> None:
     log = AgentLog(tmp_path / "log")
-    with log._file, open("/dev/full", "wb", buffering=0) as log._file:
-        log.add(b"lost\n")
-        log.end()
-    assert log.is_whole.is_set()
+    with open("/dev/full", "wb", buffering=0) as log._file:
+        assert printed({None: log}, b"lost\n") == [""]
 
 
 class HangingDisk(io.BytesIO):
@@ -86,10 +135,9 @@ def test_a_disk_that_hangs_does_not_hold_up_the_end(
 ) -> None:
     monkeypatch.setattr(agent_process, "_WRITE", 0.01)
     log, disk, logs = AgentLog(tmp_path / "log"), HangingDisk(), AgentLogs()
-    log._file.close()
     log._file = disk
     read, write = os.pipe()
-    logs.add(read, log)
+    logs.add(read, {None: log})
     os.write(write, b"text\n")
     disk.is_reached.wait()
     logs.close(0.01)
@@ -103,7 +151,7 @@ def test_pipes_end_one_by_one_and_all_at_the_close(tmp_path: Path) -> None:
     logs, writers = AgentLogs(), []
     for name in ("n0", "n1"):
         read, write = os.pipe()
-        logs.add(read, AgentLog(tmp_path / name))
+        logs.add(read, {None: AgentLog(tmp_path / name)})
         os.write(write, name.encode())
         writers.append(write)
     os.close(writers[0])

@@ -201,7 +201,7 @@ def test_heartbeats_go_to_all_and_at_the_end_they_are_told(room: Callable[..., R
 
 def test_one_that_takes_nothing_keeps_no_heartbeat_from_others(room: Callable[..., Room]) -> None:
     it = room()
-    while it.agents[1].coordinator_end.send_now(Ping("x")):
+    while it.agents[1].coordinator_end.stream.send_now(Ping("x")):
         pass  # its pipe is full
     with it.nodes:
         it.agents[0].waits_for_heartbeats(3)

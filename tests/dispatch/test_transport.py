@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from milabench_ddp.codec import encode
 from milabench_ddp.dispatch.protocol import FromAgent, Heartbeat, Problem, ToAgent
-from milabench_ddp.dispatch.transport import Connection, heartbeats
+from milabench_ddp.dispatch.transport import Connection, Stream, heartbeats
 from tests.support.dispatch import connections
 
 LARGE = Problem("x" * 300_000)  # more than a pipe takes at once
@@ -17,7 +17,7 @@ LARGE = Problem("x" * 300_000)  # more than a pipe takes at once
 def reading() -> tuple[Connection[FromAgent], int]:
     """A connection that reads from a pipe, and the descriptor to write to."""
     read, write = os.pipe()
-    return Connection(read, write, FromAgent, lambda: os.close(read)), write
+    return Connection(Stream(read, write, lambda: os.close(read)), FromAgent), write
 
 
 @given(st.lists(st.text(max_size=5), max_size=3), st.data())
@@ -51,10 +51,47 @@ def test_a_line_that_is_no_message_is_left_out() -> None:
     connection.close()
 
 
+def test_nodes_that_share_a_stream_get_what_is_for_them() -> None:
+    """As the tasks of a step: srun gives to all what it reads, and labels what they say."""
+    from_agents, to_coordinator = os.pipe()
+    from_coordinator, to_agents = os.pipe()
+    stream = Stream(from_agents, to_agents)
+    ours = [Connection[FromAgent](stream, FromAgent, label) for label in (0, 12)]
+    assert ours[1].send(Problem("y" * 2500))
+    assert ours[0].send(Heartbeat())
+    assert stream.send(Problem("to all"))
+    text = os.read(from_coordinator, 1 << 16)
+    assert max(map(len, text.splitlines())) <= 1024
+    told = []
+    for own in (0, 12):
+        read, write = os.pipe()
+        os.write(write, text)
+        os.close(write)
+        with open(read) as file:
+            agent = Connection[FromAgent](Stream(file.fileno(), to_coordinator, own=own), FromAgent)
+            told.append(agent.receive())
+    assert told == [[Heartbeat(), Problem("to all")], [Problem("y" * 2500), Problem("to all")]]
+    agent.send(Problem("x" * 1500))
+    first, second, _ = os.read(from_agents, 1 << 16).split(b"\n")
+    for line in (b"12: %s" % first, b' 0: {"type":"Heartbeat"}', b"12: %s" % second, b"7: {}"):
+        os.write(to_coordinator, line + b"\n")
+    stream.receive()
+    assert [each.taken() for each in ours] == [[Heartbeat()], [Problem("x" * 1500)]]
+    ours[0].close()
+    assert not ours[0].send(Heartbeat())
+    assert ours[1].send(Heartbeat())
+    os.close(to_coordinator)
+    assert ours[1].receive() is None
+    ours[1].close()
+    assert stream.is_closed
+    for fd in (from_agents, from_coordinator, to_agents):
+        os.close(fd)
+
+
 def test_what_is_sent_is_a_line_of_json() -> None:
     ours, theirs = connections()
     assert theirs.send(Problem("a\nb é"))
-    assert os.read(ours.fd, 1000) == '{"type":"Problem","text":"a\\nb é"}\n'.encode()
+    assert os.read(ours.stream.fd, 1000) == '{"type":"Problem","text":"a\\nb é"}\n'.encode()
     theirs.close()
     assert ours.receive() is None
     ours.close()
@@ -75,7 +112,7 @@ def test_after_it_is_closed_it_leaves_its_descriptors_to_others() -> None:
     assert ours.is_closed
     read, write = os.pipe2(os.O_NONBLOCK)
     others = [os.dup(write) for _ in range(3)]
-    assert ours.fd in (read, write, *others)
+    assert ours.stream.fd in (read, write, *others)
     assert not ours.send(Heartbeat())
     assert ours.receive() is None
     ours.close()
@@ -121,15 +158,16 @@ def test_a_heartbeat_does_not_wait_for_a_peer_that_takes_nothing() -> None:
     ours, theirs = connections(timeout=600.0)
     fills = threading.Thread(target=lambda: theirs.send(LARGE))
     fills.start()
-    first = os.read(ours.fd, 1)  # another thread still sends it
+    first = os.read(ours.stream.fd, 1)  # another thread still sends it
     for _ in range(10):
-        theirs.send_now(Heartbeat())
+        theirs.stream.send_now(Heartbeat())
     rest = b""
     while not rest.endswith(b"\n"):
-        rest += os.read(ours.fd, 1 << 16)
+        rest += os.read(ours.stream.fd, 1 << 16)
     fills.join()
-    assert first + rest == encode(LARGE) + b"\n"  # nothing else is within it
-    theirs.send_now(Heartbeat())
+    text = (first + rest).replace(b"\\\n", b"")
+    assert text == encode(LARGE) + b"\n"  # nothing else is within it
+    theirs.stream.send_now(Heartbeat())
     assert ours.receive() == [Heartbeat()]
     ours.close()
     theirs.close()
@@ -137,10 +175,10 @@ def test_a_heartbeat_does_not_wait_for_a_peer_that_takes_nothing() -> None:
 
 def test_a_heartbeat_into_a_full_pipe_is_dropped() -> None:
     ours, theirs = connections(timeout=0.01)
-    while theirs.send_now(Heartbeat()):
+    while theirs.stream.send_now(Heartbeat()):
         pass
     heard = 0
-    while not theirs.send_now(Heartbeat()):
+    while not theirs.stream.send_now(Heartbeat()):
         messages = ours.receive() or []
         assert set(messages) == {Heartbeat()}
         heard += len(messages)
@@ -155,7 +193,7 @@ def test_what_a_peer_took_a_part_of_is_sent_to_its_end() -> None:
     assert not theirs.send(LARGE)
     found: list[FromAgent] = []
     while not found:
-        theirs.send_now(Heartbeat())
+        theirs.stream.send_now(Heartbeat())
         found += ours.receive() or []
     assert found[0] == LARGE
     assert set(found[1:]) <= {Heartbeat()}
@@ -166,7 +204,9 @@ def test_what_a_peer_took_a_part_of_is_sent_to_its_end() -> None:
 def test_both_directions_may_be_one_socket() -> None:
     """As for a command that sshd starts: a read waits although a write does not."""
     ours, theirs = socket.socketpair()
-    connection = Connection[ToAgent](theirs.fileno(), theirs.fileno(), ToAgent, theirs.close)
+    connection = Connection[ToAgent](
+        Stream(theirs.fileno(), theirs.fileno(), theirs.close), ToAgent
+    )
     found: list[object] = []
     thread = threading.Thread(target=lambda: found.append(connection.receive()))
     thread.start()

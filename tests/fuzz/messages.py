@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from milabench_ddp.codec import encode
 from milabench_ddp.dispatch.protocol import FromAgent, Heartbeat, Hello, LaunchEnded, Ports, Problem
-from milabench_ddp.dispatch.transport import Connection
+from milabench_ddp.dispatch.transport import Connection, Stream
 from milabench_ddp.events import Outcome
 from milabench_ddp.machine.devices import Device, Node
 from milabench_ddp.results.rates import RateCounts
@@ -34,7 +34,7 @@ def check(sent: list[bytes], folder: Path) -> None:
     """Lines that are not messages are skipped; each good message between them arrives."""
     ours, theirs = os.pipe()
     null = os.open(os.devnull, os.O_WRONLY)
-    connection: Connection[FromAgent] = Connection(ours, null, FromAgent)
+    connection: Connection[FromAgent] = Connection(Stream(ours, null), FromAgent)
     try:
         for line in sent:
             text = line.replace(b"\n", b"\r")[:30_000] + b"\n" + encode(Heartbeat()) + b"\n"

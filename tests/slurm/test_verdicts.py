@@ -51,7 +51,7 @@ def test_a_program_is_killed(held, cluster, node):
 @pytest.mark.parametrize("node", NODES)
 def test_an_agent_is_killed(held, cluster, node):
     kill(cluster, node, AGENT)
-    assert_told(held, "lost", f"{node} is gone: its connection broke")
+    assert_told(held, "lost", f"{node} has lost its agent: killed by SIGKILL")
 
 
 @pytest.mark.parametrize("node", ["node1", "node3"])

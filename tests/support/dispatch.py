@@ -6,7 +6,7 @@ from typing import Any
 
 from milabench_ddp.dispatch.protocol import FromAgent, Timeouts, ToAgent
 from milabench_ddp.dispatch.run_context import RunPlan
-from milabench_ddp.dispatch.transport import Connection
+from milabench_ddp.dispatch.transport import Connection, Stream
 from milabench_ddp.events import Outcome
 from milabench_ddp.machine.devices import Cluster, Device, Node
 from milabench_ddp.plan.launch import Launch
@@ -83,6 +83,6 @@ def connections(timeout: float = 20.0) -> tuple[Connection[FromAgent], Connectio
     ours = closing(from_agent, to_agent)
     theirs = closing(from_coordinator, to_coordinator)
     return (
-        Connection(from_agent, to_agent, FromAgent, ours, timeout),
-        Connection(from_coordinator, to_coordinator, ToAgent, theirs, timeout),
+        Connection(Stream(from_agent, to_agent, ours, timeout), FromAgent),
+        Connection(Stream(from_coordinator, to_coordinator, theirs, timeout), ToAgent),
     )

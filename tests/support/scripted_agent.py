@@ -60,7 +60,7 @@ class ScriptedAgent:
 
     def _receive(self) -> list[ToAgent] | None:
         found: list[ToAgent] = []
-        while select.select([self._connection.fd], [], [], 0)[0]:
+        while select.select([self._connection.stream.fd], [], [], 0)[0]:
             messages = self._connection.receive()
             if messages is None:
                 return found or None

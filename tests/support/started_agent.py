@@ -11,7 +11,7 @@ from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.dispatch.agent_main import AgentOptions
 from milabench_ddp.dispatch.protocol import FromAgent, Heartbeat, StartLaunch, Timeouts, ToAgent
 from milabench_ddp.dispatch.runners.agents import agent_command
-from milabench_ddp.dispatch.transport import Connection
+from milabench_ddp.dispatch.transport import Connection, Stream
 from milabench_ddp.plan.launch import Launch, Process
 from milabench_ddp.results.run_dir import RunDir
 from tests.support.dispatch import plan
@@ -68,9 +68,8 @@ class StartedAgent:
         assert self.popen.stdin
         assert self.popen.stdout
         self._stdin = self.popen.stdin
-        self._connection = Connection[FromAgent](
-            self.popen.stdout.fileno(), self.popen.stdin.fileno(), FromAgent
-        )
+        stream = Stream(self.popen.stdout.fileno(), self.popen.stdin.fileno())
+        self._connection = Connection[FromAgent](stream, FromAgent)
         self._heard: list[FromAgent] = []  # and not looked at
 
     def send(self, message: ToAgent) -> None:

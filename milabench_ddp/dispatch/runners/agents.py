@@ -7,8 +7,8 @@ import sys
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from pathlib import Path
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Self
 
 from msgspec import Struct
 
@@ -27,18 +27,26 @@ from ..membership import AgentConnection, Membership
 from ..nodes import Nodes
 from ..protocol import FromAgent, Timeouts
 from ..run_context import RunContext, RunPlan
-from ..transport import Connection
+from ..transport import Connection, Stream
 from .attached import AttachedRunner
 
 _LEAVE = 10.0  # seconds after the grace for an agent to end
+_TELL = r"""said() { echo "{\"type\":\"Ended\",\"status\":$1}"; }
+trap 'code=$?; said $code; said $code >&2' EXIT; trap : TERM USR1 USR2"""
 _END = 1.0  # seconds in which what the agents printed is read, once they have ended
+
+Again = Callable[[str], "AgentCommand"]
 
 
 class AgentCommand(Struct, frozen=True):
-    """The command that starts an agent; all can see its command line, which has no script."""
+    """The command that starts an agent, or one for each node of a job step of Slurm.
+
+    All can see its command line, which has no script.
+    """
 
     shell: tuple[str, ...]  # runs its next word, as ``sh -c`` or ``ssh host --`` does
     script: str
+    is_step: bool = False  # its lines have labels, and a shell tells how each agent has ended
 
     @property
     def words(self) -> list[str]:
@@ -75,7 +83,11 @@ def agent_script(options: AgentOptions, profile: RunnerProfile) -> str:
     lines = setup_lines(profile.setup, profile.environment)
     if secrets := SECRETS.given:
         lines.append(f"export {GIVEN}={shlex.quote(secrets)}")
-    return "\n".join([*lines, f"exec {shlex.join(agent_command(options, profile))}"])
+    agent = shlex.join(agent_command(options, profile))
+    if options.hosts:
+        # The shell outlives the signals of Slurm, and its own word for the end is not the agent's.
+        return "\n".join([_TELL, *lines, f"{{ {agent} 2>&3 3>&-; }} 3>&2 2>/dev/null"])
+    return "\n".join([*lines, f"exec {agent}"])
 
 
 def setup_lines(
@@ -98,33 +110,53 @@ def setup_lines(
     return lines
 
 
-@contextmanager
-def started_agents(
-    run: RunDir, commands: Mapping[str, AgentCommand], grace: float
-) -> Iterator[dict[str, AgentConnection]]:
-    """Start agents; gives their connections, by the names of their nodes.
+class StartedAgents:
+    """Agents that were started, and can be started again; all end with the block.
 
-    All agents have ended when the block is left: an agent ends when its input does, or is killed.
+    An agent ends when its input does, or is killed.
+
+    Args:
+        again: makes the command that starts the agent of a node again; None: there is none.
     """
-    running: list[subprocess.Popen[bytes]] = []
-    connections: dict[str, AgentConnection] = {}
-    with ExitStack() as stack:
-        logs = AgentLogs()
-        stack.callback(logs.close, _END)
-        stack.callback(_await_ends, running, grace + _LEAVE)
+
+    def __init__(self, run: RunDir, grace: float, again: Again | None = None) -> None:
+        self._run, self._grace, self._again = run, grace, again
+        self._running: list[subprocess.Popen[bytes]] = []
+        self._logs = AgentLogs()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _await_ends(self._running, self._grace + _LEAVE)
+        self._logs.close(_END)
+
+    def start(self, commands: Mapping[str, AgentCommand]) -> dict[str, AgentConnection]:
+        """Start agents; gives their connections, by the names of their nodes.
+
+        Args:
+            commands: by the names of their nodes; that of a step stands at each of its nodes.
+        """
+        steps: dict[int | str, list[str]] = {}
         for node, command in commands.items():
-            popen, connections[node] = _start(run.node_log(node), command, logs)
-            running.append(popen)
-        yield connections
+            steps.setdefault(id(command) if command.is_step else node, []).append(node)
+        connections: dict[str, AgentConnection] = {}
+        for nodes in steps.values():
+            connections |= self._start(commands[nodes[0]], nodes)
+        return connections
 
+    def again(self, node: str) -> AgentConnection:
+        assert self._again is not None
+        return self.start({node: self._again(node)})[node]
 
-def _start(
-    path: Path, command: AgentCommand, logs: AgentLogs
-) -> tuple["subprocess.Popen[bytes]", AgentConnection]:
-    words, log = command.words, AgentLog(path)
-    try:
+    def _start(self, command: AgentCommand, nodes: Sequence[str]) -> dict[str, AgentConnection]:
+        words = command.words
+        labels = range(len(nodes)) if command.is_step else [None]
+        logs = {}
+        for label, node in zip(labels, nodes, strict=True):
+            logs[label] = AgentLog(self._run.node_log(node))
         read, write = os.pipe()
-        logs.add(read, log)
+        self._logs.add(read, logs)
         try:
             popen = subprocess.Popen(
                 words,
@@ -133,24 +165,30 @@ def _start(
                 stderr=write,
                 start_new_session=True,  # the terminal's Ctrl-C is the coordinator's alone
             )
+        except OSError as error:
+            raise DispatchError(f"cannot start {words[0]}: {error.strerror}") from error
         finally:
             os.close(write)
-    except OSError as error:
-        raise DispatchError(f"cannot start {words[0]}: {error.strerror}") from error
-    stdin, stdout = popen.stdin, popen.stdout
-    assert stdin is not None
-    assert stdout is not None
-    with suppress(BrokenPipeError):  # it has ended: its log says why
-        stdin.write(os.fsencode(command.script))
-        stdin.flush()
+        self._running.append(popen)
+        stdin, stdout = popen.stdin, popen.stdout
+        assert stdin is not None
+        assert stdout is not None
+        with suppress(BrokenPipeError):  # it has ended: its log says why
+            stdin.write(os.fsencode(command.script))
+            stdin.flush()
 
-    def close() -> None:
-        stdin.close()
-        stdout.close()
+        def close() -> None:
+            stdin.close()
+            stdout.close()
 
-    process = AgentProcess(popen, log.path, log.start, log.is_whole)
-    ends = stdout.fileno(), stdin.fileno()
-    return popen, Connection(*ends, FromAgent, close, process=process)
+        stream = Stream(stdout.fileno(), stdin.fileno(), close)
+        connections = {}
+        for (label, log), node in zip(logs.items(), nodes, strict=True):
+            process = AgentProcess(
+                popen, log.path, log.start, log.is_whole, is_step=command.is_step
+            )
+            connections[node] = Connection[FromAgent](stream, FromAgent, label, process)
+        return connections
 
 
 def _await_ends(running: Sequence["subprocess.Popen[bytes]"], patience: float) -> None:
@@ -174,9 +212,12 @@ def agents(
     commands: Mapping[str, AgentCommand],
     requests: StopRequests,
     observer: ProgressObserver,
+    again: Again | None = None,
 ) -> Iterator[Nodes]:
-    with started_agents(run, commands, plan.grace) as connections:
-        yield Membership(run, connections, requests.fd, Timeouts(), observer)
+    with StartedAgents(run, plan.grace, again) as started:
+        connections = started.start(commands)
+        restart = None if again is None else started.again
+        yield Membership(run, connections, requests.fd, Timeouts(), observer, again=restart)
 
 
 class AgentRunner(AttachedRunner):

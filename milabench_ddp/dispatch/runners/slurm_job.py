@@ -1,7 +1,7 @@
 """The jobs that submitit submits to Slurm: each runs a coordinator in its batch step.
 
-The coordinator starts the agents as steps of its job (``srun --overlap``), one on each node, and
-exchanges messages with them through srun's pipes. So Slurm starts, ends and accounts for them.
+The coordinator starts the agents as steps of its job (``srun --overlap``), of several nodes each,
+and exchanges messages with them through srun's pipes. So Slurm starts, ends and accounts for them.
 """
 
 import os
@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from math import isqrt
 from pathlib import Path
 
 from msgspec import Struct
@@ -42,9 +43,11 @@ from ..slurm_queue import own_id
 from .agents import AgentCommand, agent_script, agents
 from .attached import this_host
 
-_SRUN = ("srun", "--job-name=agent", "--overlap", "--nodes=1", "--ntasks=1", "--cpu-bind=none",
-         "--mem=0", "--kill-on-bad-exit=0", "--no-kill", "--export=ALL")  # fmt: skip
-
+# Neither an agent that ends nor a node that is lost ends the step of the others.
+_SRUN = ("srun", "--job-name=agents", "--overlap", "--ntasks-per-node=1", "--cpu-bind=none",
+         "--mem=0", "--label", "--kill-on-bad-exit=0", "--wait=0", "--no-kill",
+         "--export=ALL")  # fmt: skip
+_STEP = 8  # nodes of a step: Slurm ends a whole step for a node that was started anew
 
 # seconds for the lock of a coordinator whose node has died to be given back, as NFS does
 _LEASE = 120.0
@@ -118,14 +121,25 @@ class JobTask(Struct, frozen=True):
         if own_id():
             profile = plan.runner
             assert profile is not None
-            options_of_srun = [*option_words(profile.srun_options)]
-            commands = {}
-            for rank, host in enumerate(keep_nodes(count)):
-                options = AgentOptions(run.path, rank, host, job=self.job)
+            hosts, others = keep_nodes(count), tuple(option_words(profile.srun_options))
+
+            def step(mine: Sequence[str], *, is_again: bool = False) -> AgentCommand:
+                options = AgentOptions(
+                    run.path, hosts.index(mine[0]), hosts=tuple(mine), is_again=is_again,
+                    job=self.job,
+                )  # fmt: skip
                 script = agent_script(options, profile)
-                step = (*_SRUN, *options_of_srun, f"--nodelist={host}", "bash", "-c")
-                commands[host] = AgentCommand(step, script)
-            with agents(run, plan, commands, requests, observer) as nodes:
+                where = (f"--nodes={len(mine)}", f"--nodelist={','.join(mine)}")
+                shell = (*_SRUN, *others, *where, "bash", "-c")
+                return AgentCommand(shell, script, is_step=True)
+
+            def again(host: str) -> AgentCommand:
+                return step([host], is_again=True)
+
+            commands: dict[str, AgentCommand] = {}
+            for part in parts(hosts):
+                commands |= dict.fromkeys(part, step(part))
+            with agents(run, plan, commands, requests, observer, again) as nodes:
                 yield nodes
         else:
             machine = require_state(run).header.machine
@@ -134,6 +148,12 @@ class JobTask(Struct, frozen=True):
             warnings = check_gpus(plan, plan.benchmarks, node, os.environ)
             with this_host(run, plan, machine, requests, observer, warnings) as nodes:
                 yield nodes
+
+
+def parts(hosts: Sequence[str]) -> list[Sequence[str]]:
+    """The hosts of each step: few steps, and few hosts that are lost together."""
+    size = max(_STEP, isqrt(len(hosts)))
+    return [hosts[first : first + size] for first in range(0, len(hosts), size)]
 
 
 def _end_waiting(run: RunDir, benchmarks: Iterable[Benchmark], stopped: Verdict) -> None:

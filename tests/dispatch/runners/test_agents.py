@@ -2,7 +2,8 @@
 
 import shlex
 import sys
-import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,11 @@ from milabench_ddp.dispatch.agent_main import AgentOptions
 from milabench_ddp.dispatch.membership import AgentConnection
 from milabench_ddp.dispatch.protocol import FromAgent, Heartbeat, Pong, Problem, Timeouts
 from milabench_ddp.dispatch.runners import agents
-from milabench_ddp.dispatch.runners.agents import AgentCommand, agent_command, started_agents
+from milabench_ddp.dispatch.runners.agents import AgentCommand, StartedAgents, agent_command
 from milabench_ddp.errors import DispatchError, RunDirError
 from milabench_ddp.hidden import SECRETS
 from milabench_ddp.results.run_dir import RunDir
+from tests.support.wait import wait_for
 
 
 def test_the_command_of_an_agent() -> None:
@@ -30,8 +32,16 @@ def python(text: str) -> AgentCommand:
     return AgentCommand(("sh", "-c"), f"exec {shlex.join([sys.executable, '-c', text])}")
 
 
+@contextmanager
+def started_agents(
+    run: RunDir, commands: Mapping[str, AgentCommand], grace: float
+) -> Iterator[dict[str, AgentConnection]]:
+    with StartedAgents(run, grace) as started:
+        yield started.start(commands)
+
+
 def rest_of(connection: AgentConnection) -> list[FromAgent]:
-    """All messages until the agent ends; a line may arrive in pieces."""
+    """All messages until the agents of its stream end; a line may arrive in pieces."""
     found: list[FromAgent] = []
     while (messages := connection.receive()) is not None:
         found += messages
@@ -72,8 +82,7 @@ def test_no_secret_is_in_the_log_while_setup_runs(tmp_path: Path) -> None:
     with started_agents(RunDir(tmp_path), {"n0": python(says)}, 5.0) as connections:
         assert connections["n0"].receive() == []  # it has printed both
         log = RunDir(tmp_path).node_log("n0")
-        while not log.read_text():
-            time.sleep(0.01)
+        wait_for(lambda: log.exists() and log.read_text() != "")
         assert log.read_text() == "with (hidden: SITE_PASSWORD)\n"
 
 

@@ -219,7 +219,7 @@ def test_a_run_on_two_parts(tmp_path: Path) -> None:
     state = read_benchmark(run.run, "both")
     assert state is not None
     assert [each.tag for each in state.launches[0].processes] == ["both.D0.node0", "both.D1.node1"]
-    assert [run.run.node_log(f"node{k}").read_text() for k in range(2)] == ["", ""]
+    assert not any(run.run.node_log(f"node{k}").exists() for k in range(2))  # nothing to tell
 
 
 def test_two_runs_take_turns(tmp_path: Path) -> None:

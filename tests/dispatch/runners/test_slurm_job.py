@@ -93,10 +93,14 @@ def test_in_slurm_the_agents_are_steps_of_the_job(
 
     monkeypatch.setattr(slurm_nodes, "output_of", ask)
     found: dict[str, AgentCommand] = {}
+    alone: list[AgentCommand] = []
 
     @contextmanager
-    def agents(_run: RunDir, _plan: Any, commands: Mapping[str, AgentCommand], *_: Any) -> Any:
+    def agents(
+        _run: RunDir, _plan: Any, commands: Mapping[str, AgentCommand], *rest: Any
+    ) -> Iterator[None]:
         found.update(commands)
+        alone.append(rest[-1]("n02"))
         yield None
 
     monkeypatch.setattr(slurm_job, "agents", agents)
@@ -116,15 +120,25 @@ def test_in_slurm_the_agents_are_steps_of_the_job(
     assert JobTask(str(tmp_path), "all")() is Outcome.OK
     assert list(found) == ["n01", "n02"]  # the third is not needed any more
     assert asked == [("scontrol", "update", "JobId=7", "NumNodes=2")]
-    for rank, (host, command) in enumerate(found.items()):
+    assert found["n01"] is found["n02"]  # one step has both
+    for command, rank, hosts in [(found["n01"], 0, ("n01", "n02")), (alone[0], 1, ("n02",))]:
+        assert command.is_step
         words = command.shell
         assert words[0] == "srun"
-        step = {"--overlap", "--nodes=1", "--ntasks=1", "--kill-on-bad-exit=0", "--no-kill"}
-        assert {*step, "--mpi=none", "--exact", f"--nodelist={host}"} <= set(words)
+        step = {"--overlap", "--label", "--wait=0", "--kill-on-bad-exit=0", "--no-kill"}
+        where = {f"--nodes={len(hosts)}", f"--nodelist={','.join(hosts)}"}
+        assert {*step, "--mpi=none", "--exact", *where} <= set(words)
         assert words[-2:] == ("bash", "-c")
-        options = AgentOptions(tmp_path, rank, host, job="all")
+        options = AgentOptions(tmp_path, rank, hosts=hosts, is_again=bool(rank), job="all")
         script = agent_script(options, profile)
         assert command.script == script
+
+
+@pytest.mark.parametrize(("nodes", "sizes"), [(8, [8]), (9, [8, 1]), (1024, [32] * 32)])
+def test_the_nodes_of_a_step_are_few_and_so_are_the_steps(nodes: int, sizes: list[int]) -> None:
+    parts = slurm_job.parts([f"n{number}" for number in range(nodes)])
+    assert [len(part) for part in parts] == sizes
+    assert [name for part in parts for name in part] == [f"n{number}" for number in range(nodes)]
 
 
 def test_a_job_with_nothing_left_to_do_ends_at_once(

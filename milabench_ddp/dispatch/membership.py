@@ -197,10 +197,10 @@ class Membership:
         for member in self._members:
             if member.again_at is not None and now >= member.again_at:
                 self._start_again(member)
-            if now - member.heard > self._timeouts.silence:
-                yield from self._lose(
-                    member, f"has sent no heartbeat for {self._timeouts.silence:g} s"
-                )
+            silence = self._timeouts.silence
+            if member.handle and member.handle.is_alive and now - member.heard > silence:
+                self._plan_again(member, self._timeouts.reconnect)
+                yield from self._lose(member, f"has sent no heartbeat for {silence:g} s")
             if member.is_awaited:
                 self._await(member, now - member.heard)
         self._records.tell()
@@ -311,15 +311,16 @@ class Membership:
 
     def _forget(self, member: _Member) -> Said:
         self._detach(member.connection)
+        process = member.process
         if member.handle is not None:
-            reason, error = member.process.why_lost()
+            self._plan_again(member)
+            reason, error = process.why_lost()
             outcome = Outcome.FAILED if is_about_memory(error) else Outcome.LOST
             yield from self._lose(member, reason, outcome)
-            self._plan_again(member)
-        elif member.process.is_step and member.tries < _TRIES and not member.is_refused:
-            self._plan_again(member)  # the others of its step, or Slurm, have ended it
+        elif process.is_step and process.told is None and member.tries < _TRIES:
+            self._plan_again(member)  # Slurm has ended its step, as for another node of it
         elif not member.is_refused:
-            self._fail(member, member.process.why_ended())
+            self._fail(member, process.why_ended())
 
     def _plan_again(self, member: _Member, delay: float = 0.0) -> None:
         """Start the agent of a node again after a while, which grows with each time."""
@@ -341,6 +342,5 @@ class Membership:
         handle.is_alive, member.ping, member.clock_due = False, "", None
         self._until = self._clock() + self._timeouts.reconnect
         self._records.set(member.name, NodeStatus.LOST, reason)
-        self._plan_again(member, self._timeouts.reconnect)
         yield handle, NodeLost(reason, outcome)
         handle.benchmark = None

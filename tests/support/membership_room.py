@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from milabench_ddp.dispatch.membership import Membership
+from milabench_ddp.dispatch.agent_process import AgentProcess
+from milabench_ddp.dispatch.membership import AgentConnection, Membership
 from milabench_ddp.dispatch.nodes import NodeLost
 from milabench_ddp.dispatch.protocol import (
     FromAgent,
@@ -22,6 +23,8 @@ class Room:
         folder: of the run.
         count: of agents.
         clock: makes the membership's clock from that which the test moves.
+        again: whether its agents are started again, as the agents in ``again``.
+        is_shared: whether they share a stream, as the tasks of a step.
     """
 
     def __init__(
@@ -29,14 +32,31 @@ class Room:
         folder: Path,
         count: int,
         clock: Callable[[Clock], Callable[[], float]] = lambda clock: clock,
+        *,
+        again: bool = False,
+        is_shared: bool = False,
     ) -> None:
         self.dir, self.clock, self.told = RunDir(folder), Clock(), RecordedProgress()
         self.requests = StopRequests()
-        self.agents = [ScriptedAgent(rank) for rank in range(count)]
+        self.agents = [ScriptedAgent(0)]
+        for rank in range(1, count):
+            self.agents.append(ScriptedAgent(rank, self.agents[0] if is_shared else None))
+        self.again: dict[int, ScriptedAgent] = {}  # those that were started again, in their order
         ends = {agent.name: agent.coordinator_end for agent in self.agents}
         self.nodes = Membership(
-            self.dir, ends, self.requests.fd, QUICK, self.told, clock=clock(self.clock)
-        )
+            self.dir, ends, self.requests.fd, QUICK, self.told, clock=clock(self.clock),
+            again=self._start_again if again else None,
+        )  # fmt: skip
+
+    def _start_again(self, name: str) -> AgentConnection:
+        agent = ScriptedAgent(int(name.removeprefix("n")))
+        self.again[len(self.again)] = agent
+        agent.coordinator_end.process = AgentProcess(None, self.dir.node_log(name), is_step=True)
+        return agent.coordinator_end
+
+    def latest(self, rank: int) -> ScriptedAgent:
+        """The last agent of a node that was started."""
+        return [each for each in (*self.agents, *self.again.values()) if each.rank == rank][-1]
 
     def hears(self) -> list[tuple[str, FromAgent | NodeLost]]:
         """The messages of the nodes about their work, by the names of the nodes."""
@@ -54,6 +74,6 @@ class Room:
 
     def close(self) -> None:
         self.nodes.__exit__()
-        for agent in self.agents:
+        for agent in (*self.agents, *self.again.values()):
             agent.close()
         self.requests.close()

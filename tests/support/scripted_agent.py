@@ -13,15 +13,26 @@ from milabench_ddp.dispatch.protocol import (
     StartLaunch,
     ToAgent,
 )
+from milabench_ddp.dispatch.transport import Connection
 from tests.support.dispatch import connections, end, node
 
 
 class ScriptedAgent:
-    """An agent without a process; it works in the thread of the test."""
+    """An agent without a process; it works in the thread of the test.
 
-    def __init__(self, rank: int) -> None:
+    Args:
+        beside: one whose pipes it shares, as the tasks of a step do, labelled with their ranks.
+    """
+
+    def __init__(self, rank: int, beside: "ScriptedAgent | None" = None) -> None:
         self.rank, self.name = rank, f"n{rank}"
-        self.coordinator_end, self._connection = connections()
+        if beside is None:
+            self.coordinator_end, self._connection = connections()
+        else:
+            ours, theirs = beside.coordinator_end, beside._connection
+            ours.label = theirs.label = beside.rank
+            self.coordinator_end = Connection(ours.stream, FromAgent, rank)
+            self._connection = Connection(theirs.stream, ToAgent, rank)
         self.clock_offset = 0.0  # seconds that its clock is ahead
         self.warnings: tuple[str, ...] = ()  # of its preflight
         self._heard: list[ToAgent] = []  # and not looked at

@@ -13,7 +13,7 @@ set -euo pipefail
 python=${PYTHON:-python3}
 program=("${@:-benchmarks/elastic_ddp/main.py}")
 
-first=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+first=$(scontrol show hostnames "$SLURM_STEP_NODELIST" | head -n 1)
 # Jobs that share a node must not share a port: 10,000 ports, chosen by the job and the step.
 port=$((20000 + (SLURM_JOB_ID * 16 + ${SLURM_STEP_ID:-0} % 16) % 10000))
 IFS=, read -ra devices <<<"${CUDA_VISIBLE_DEVICES:-}"
@@ -22,5 +22,6 @@ ranks=${RANKS:-${#devices[@]}}
 
 exec "$python" -m torch.distributed.run \
   --nnodes="$SLURM_NNODES" --nproc-per-node="$ranks" \
-  --rdzv-backend=c10d --rdzv-endpoint="$first:$port" --rdzv-id="$SLURM_JOB_ID.${SLURM_STEP_ID:-0}" \
+  --rdzv-backend=static --node-rank="$SLURM_NODEID" \
+  --rdzv-endpoint="$first:$port" --rdzv-id="$SLURM_JOB_ID.${SLURM_STEP_ID:-0}" \
   "${program[@]}"

@@ -42,9 +42,7 @@ class BenchmarkRun:
         timeouts: Timeouts,
         clock: Callable[[], float],  # monotonic seconds
     ) -> None:
-        # torchrun orders the nodes of a c10d rendezvous by their addresses: the first is that of
-        # rank 0, which reports for all.
-        self.nodes = tuple(sorted(nodes, key=lambda node: node.address))
+        self.nodes = tuple(nodes)  # in the order of ranks
         self.benchmark = benchmark
         self._run, self._plan, self._timeouts, self._clock = run, plan, timeouts, clock
         self.state = BenchmarkState(

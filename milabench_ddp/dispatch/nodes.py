@@ -38,7 +38,7 @@ class NodeHandle(Struct):
         if process.is_rank:
             where = {"MASTER_ADDR": host, "MASTER_PORT": str(port)}
         else:
-            where = {"PET_RDZV_ENDPOINT": f"{host}:{port}", "PET_LOCAL_ADDR": self.address}
+            where = {"PET_RDZV_ENDPOINT": f"{host}:{port}", "PET_NODE_RANK": str(process.node)}
         return replace(process, env={**process.env, **where})
 
 

@@ -2,6 +2,8 @@
 
 import os
 import re
+from contextlib import suppress
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from msgspec import Struct
@@ -53,12 +55,19 @@ def keep_nodes(count: int) -> list[str]:
     """Give back all nodes of this job but the first ones; returns the nodes that it still has.
 
     A job that Slurm itself starts again gets as many nodes as before, even if it needs fewer now.
+    They are in the order in which Slurm numbers the tasks of a step: that of the job's list, or
+    that of the host file of ``--distribution=arbitrary``.
     """
     names = host_names()
     if len(names) > count:
         with TemporaryDirectory() as folder:  # scontrol leaves scripts where it runs
             output_of("scontrol", "update", f"JobId={own_id()}", f"NumNodes={count}", cwd=folder)
-    return names[:count]
+    kept, given = names[:count], []
+    if os.environ.get("SLURM_DISTRIBUTION") == "arbitrary":
+        with suppress(OSError, UnicodeError):
+            given = Path(os.environ.get("SLURM_HOSTFILE", "")).read_text().split()
+    ordered = [name for name in expanded(",".join(given)) if name in kept] if given else []
+    return list(dict.fromkeys([*ordered, *kept]))
 
 
 def host_names() -> list[str]:

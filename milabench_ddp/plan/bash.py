@@ -136,10 +136,10 @@ def _block(launch: Launch, several: bool) -> Iterator[str]:
         yield f"  export {name}=${{{name}-{expanded(value)}}}"
     files = [quoted(f"{process.name}.metrics") for process in launch.processes]
     for process, file in zip(launch.processes, files, strict=True):
-        where = ""  # torchrun needs only one variable with the address where its ranks meet
+        where = ""
         if process.job is not None:
             port = f"$((port + {process.job}))"
-            where = f'PET_RDZV_ENDPOINT="$host:{port}" '
+            where = f'PET_RDZV_ENDPOINT="$host:{port}" PET_NODE_RANK={process.node} '
             if process.is_rank:
                 where = f'MASTER_ADDR="$host" MASTER_PORT="{port}" '
         secrets, words = command(process)

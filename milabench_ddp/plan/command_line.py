@@ -59,15 +59,19 @@ def torchrun(
     job: str,
     cores: Sequence[Sequence[int]] = (),
 ) -> Words:
-    """The torchrun of ``ranks`` processes on each of ``nodes`` nodes, with a c10d rendezvous.
+    """The torchrun of ``ranks`` processes on each of ``nodes`` nodes.
 
     ``cores`` are those of each local rank; without any, a rank may use all of torchrun's.
 
     On one node torchrun finds a free port itself; the host's own name need not resolve. Several
     nodes get their endpoint in ``PET_RDZV_ENDPOINT``, which torchrun reads in place of the option,
-    because a free port of the first node is known only when the launch starts.
+    because a free port of the first node is known only when the launch starts; and their number in
+    ``PET_NODE_RANK``, so that all have the same words. Their rendezvous is static: c10d numbers
+    nodes by the text of their addresses, node10 before node2, and lets each ask the first one
+    every second whether another has come.
     """
-    options = [f"--nnodes={nodes}", f"--nproc-per-node={ranks}", "--rdzv-backend=c10d"]
+    backend = "c10d" if nodes == 1 else "static"
+    options = [f"--nnodes={nodes}", f"--nproc-per-node={ranks}", f"--rdzv-backend={backend}"]
     if nodes == 1:
         options += ["--rdzv-endpoint=localhost:0", "--local-addr=localhost"]
     options.append(f"--rdzv-id={job}")

@@ -17,8 +17,7 @@ from tests.support.scripted_nodes import CoordinatorRun, Script
 Make = Callable[..., CoordinatorRun]
 ONE = benchmark("one", num_machines=1)
 TWO = benchmark("two", num_machines=2)
-# torchrun takes the rank 0 of a c10d rendezvous from the order of the addresses.
-PLACES = ["10.0.0.9", "10.0.0.10"]
+PLACES = [f"node{number}" for number in range(1, 33)]  # node10 is after node2
 
 
 def test_its_state_and_its_script(coordinator: Make) -> None:
@@ -35,41 +34,40 @@ def test_its_state_and_its_script(coordinator: Make) -> None:
 
 
 def test_a_torchrun_is_told_where_its_ranks_meet(coordinator: Make) -> None:
-    jobs = benchmark("jobs", plan=njobs(2), num_machines=2)
-    run = coordinator(plan(jobs, gpus=2), addresses=PLACES, devices=2)
+    jobs = benchmark("jobs", plan=njobs(2))
+    run = coordinator(plan(jobs, gpus=2, nodes=len(PLACES)), addresses=PLACES, devices=2)
 
     def script() -> Script:
-        second, first = run.nodes
-        assert first.give_ports(29_001, 29_002).count == 2
+        assert run.nodes[0].give_ports(29_001, 29_002).count == 2
         yield
-        starts = [first.order(StartLaunch), second.order(StartLaunch)]
-        envs = [[process.env for process in start.launch.processes] for start in starts]
-        meets = [[env["PET_RDZV_ENDPOINT"] for env in each] for each in envs]
-        assert meets == [["10.0.0.10:29001", "10.0.0.10:29002"]] * 2
-        assert {env["PET_LOCAL_ADDR"] for env in envs[0]} == {"10.0.0.10"}
-        assert {env["PET_LOCAL_ADDR"] for env in envs[1]} == {"10.0.0.9"}
-        tags = [[process.tag[-1] for process in start.launch.processes] for start in starts]
-        assert tags == [["n1", "n1"], ["nolog", "nolog"]]
-        first.ended(starts[0])
-        second.ended(starts[1])
+        for rank, each in enumerate(run.nodes):
+            start = each.order(StartLaunch)
+            processes = start.launch.processes
+            meets = [process.env["PET_RDZV_ENDPOINT"] for process in processes]
+            assert meets == ["node1:29001", "node1:29002"]
+            assert {process.env["PET_NODE_RANK"] for process in processes} == {str(rank)}
+            tags = [process.tag[-1] for process in processes]
+            assert tags == (["nolog"] * 2 if rank else ["n0"] * 2)
+            each.ended(start)
 
     assert run.execute(script) is Outcome.OK
-    assert run.state("jobs").nodes == ("n1", "n0")
+    assert run.state("jobs").nodes == tuple(f"n{rank}" for rank in range(32))
 
 
 def test_a_process_for_each_rank_is_told_where_they_meet(coordinator: Make) -> None:
-    jobs = benchmark("jobs", plan=njobs(1), num_machines=2)
-    run = coordinator(plan(jobs, site=replace(SITE, launcher="tasks")), addresses=PLACES)
+    site = replace(SITE, launcher="tasks")
+    many = plan(benchmark("jobs", plan=njobs(1)), site=site, nodes=len(PLACES))
+    run = coordinator(many, addresses=PLACES)
 
     def script() -> Script:
-        run.nodes[1].give_ports(29_001)
+        run.nodes[0].give_ports(29_001)
         yield
-        for each in run.nodes:
+        for rank, each in enumerate(run.nodes):
             start = each.order(StartLaunch)
             for process in start.launch.processes:
-                assert process.env["MASTER_ADDR"] == "10.0.0.10"
+                assert process.env["MASTER_ADDR"] == "node1"
                 assert process.env["MASTER_PORT"] == "29001"
-                assert "PET_LOCAL_ADDR" not in process.env
+                assert process.env["RANK"] == str(rank)
             each.ended(start)
 
     assert run.execute(script) is Outcome.OK

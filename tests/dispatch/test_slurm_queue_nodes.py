@@ -87,6 +87,22 @@ def test_nodes_that_are_not_needed_any_more_are_given_back(says: Says) -> None:
     assert asked.read_text().splitlines()[-1] == "update JobId=7 NumNodes=2"
 
 
+@pytest.mark.usefixtures("job", "cluster")
+def test_their_order_is_that_of_slurms_tasks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-3]")
+    hosts = tmp_path / "hosts"
+    monkeypatch.setenv("SLURM_HOSTFILE", str(hosts))
+    hosts.write_text("n3,n1\nn9\nn2\n")
+    assert keep_nodes(3) == ["n1", "n2", "n3"]  # it holds for the arbitrary distribution alone
+    monkeypatch.setenv("SLURM_DISTRIBUTION", "arbitrary")
+    assert keep_nodes(3) == ["n3", "n1", "n2"]
+    assert keep_nodes(2) == ["n1", "n2"]  # those that Slurm keeps
+    hosts.unlink()
+    assert keep_nodes(3) == ["n1", "n2", "n3"]
+
+
 def test_the_nodes_of_the_job(says: Says, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_JOB_NODELIST", "n[01-02,7]")
     given = says("scontrol", "n01\nn02\nn7")

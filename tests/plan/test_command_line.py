@@ -41,7 +41,7 @@ def test_torchrun_finds_a_port_on_one_node_and_is_given_one_on_several() -> None
     )  # fmt: skip
     two = command_line.torchrun(benchmark(), SITE, 4, 2, "b.0")
     assert two == (
-        *start, "--nnodes=2", "--nproc-per-node=4", "--rdzv-backend=c10d", "--rdzv-id=b.0",
+        *start, "--nnodes=2", "--nproc-per-node=4", "--rdzv-backend=static", "--rdzv-id=b.0",
         "/programs/main.py",
     )  # fmt: skip
 

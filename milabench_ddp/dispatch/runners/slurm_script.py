@@ -20,8 +20,15 @@ from .agents import setup_lines
 from .base import ScriptRequest
 
 _PORT = "export MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))"
-_FIRST = 'export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)'
-_NODE = "export NODE_RANK=$SLURM_NODEID; exec bash -s"
+# Slurm numbers tasks in the order of the step's nodes, or in that of a host file.
+_HOSTS = """\
+export MASTER_ADDR=
+[ "${SLURM_DISTRIBUTION:-}" != arbitrary ] || MASTER_ADDR=$(paste -sd, "$SLURM_HOSTFILE")"""
+_NODE = (
+    "export NODE_RANK=$SLURM_PROCID; "
+    'MASTER_ADDR=$(scontrol show hostnames "${MASTER_ADDR:-$SLURM_STEP_NODELIST}" | head -n 1); '
+    "exec bash -s"
+)
 # Without a trap, a signal ends the shell of the batch step, and its commands with it.
 _TRAP = "trap : TERM USR2"
 
@@ -44,7 +51,7 @@ def render_jobs(request: ScriptRequest) -> str:
         of_job = [
             "#!/usr/bin/env bash",
             *(f"#SBATCH {flag}" for flag in flags(profile, job)),
-            _FIRST,
+            _HOSTS,
             _PORT,
             f"{srun} bash -c {shlex.quote(_NODE)} {start}",
             *node,

@@ -12,9 +12,10 @@ sbatch <<'MILABENCH_JOB'
 #SBATCH --partition=train
 #SBATCH --account=mine
 #SBATCH --exclusive=user
-export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+export MASTER_ADDR=
+[ "${SLURM_DISTRIBUTION:-}" != arbitrary ] || MASTER_ADDR=$(paste -sd, "$SLURM_HOSTFILE")
 export MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))
-srun bash -c 'export NODE_RANK=$SLURM_NODEID; exec bash -s' <<'MILABENCH_NODE'
+srun bash -c 'export NODE_RANK=$SLURM_PROCID; MASTER_ADDR=$(scontrol show hostnames "${MASTER_ADDR:-$SLURM_STEP_NODELIST}" | head -n 1); exec bash -s' <<'MILABENCH_NODE'
 eval 'module load cuda' </dev/null >&2 || { code=$?; echo 'the setup command failed: module load cuda' >&2; exit $code; }
 export NCCL_SOCKET_IFNAME='en s'
 #!/usr/bin/env bash

@@ -60,7 +60,8 @@ def main(options: LaunchOptions) -> int:
     if isinstance(out, io.TextIOWrapper):
         # As `run` gives words to programs: paths need not be UTF-8.
         out.reconfigure(encoding=sys.getfilesystemencoding(), errors="surrogateescape")
-    out.writelines(_script(profile, launches, len(cluster.nodes), site.python, comments))
+    one = options.one_at_a_time
+    out.writelines(_script(profile, launches, len(cluster.nodes), site.python, comments, one))
     return 0
 
 
@@ -70,10 +71,12 @@ def _script(
     nodes: int,
     python: str,
     comments: Sequence[str],
+    one_at_a_time: bool,
 ) -> Iterable[str]:
     if profile is None:
         return parts(launches, python, comments)
     from ..dispatch.runners import runner_of
     from ..dispatch.runners.base import ScriptRequest
 
-    return [runner_of(profile).script(ScriptRequest(profile, launches, nodes, python, comments))]
+    request = ScriptRequest(profile, launches, nodes, python, comments, one_at_a_time)
+    return [runner_of(profile).script(request)]

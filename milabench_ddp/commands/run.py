@@ -166,6 +166,7 @@ def _created(options: RunOptions, sides: tuple[str, ...] = ()) -> RunContext:
         until=repetition.until,
         seed=repetition.seed,
         sides=sides,
+        one_at_a_time=options.one_at_a_time,
         site=setup.site(options, profile),
         arch=cluster.arch,
         gpus=len(cluster.nodes[0].devices),

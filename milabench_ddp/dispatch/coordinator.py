@@ -129,13 +129,14 @@ class Coordinator:
         if not (self._waiting or self._paused) or nodes.is_gathering:
             return
         free = nodes.free
-        if not free and self._running:
+        if self._running and (self._plan.one_at_a_time or not free):
             return
         sizes, own = self._in_order(), {}
         for name, benchmark in self._paused.items():
             own[name] = [node.rank for node in benchmark.nodes]
         is_shuffled = self._plan.seed is not None
-        for name, ranks in pick(sizes, free, nodes.alive, own, largest_first=not is_shuffled):
+        picked = pick(sizes, free, nodes.alive, own, largest_first=not is_shuffled)
+        for name, ranks in picked[:1] if self._plan.one_at_a_time else picked:
             if name in self._paused:
                 again = self._running[name] = self._paused.pop(name)
                 self._tell_begin(again)

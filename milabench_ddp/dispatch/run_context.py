@@ -49,6 +49,7 @@ class RunPlan(Struct, frozen=True):
     until: float | None = None  # how narrow intervals are to be, as a fraction of the rate
     seed: int | None = None  # of the random order; None: the order of the configuration
     sides: tuple[str, ...] = ()  # the names of two runs that take turns, of which this is one
+    one_at_a_time: bool = False  # nothing runs beside a benchmark, not even on other nodes
     schema: Literal[2] = 2  # a plan of another schema is refused
 
 

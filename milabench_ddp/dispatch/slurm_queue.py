@@ -31,6 +31,7 @@ NO_FILES = "could not open the files of its job"
 _NO_FILES_SIGNAL = "53"  # Slurm's sign of that; it is no signal
 _OOM_SIGNAL = "125"  # Slurm's sign of want of memory, which its word for the end says, too
 _TRIES = 3
+_MOST_IN_ARRAY = 1001
 _ID = re.compile(r"\d+(?:_\d+)?")
 _SECONDS = 30  # to wait for an answer of a busy controller
 
@@ -59,6 +60,13 @@ def own_id(environ: Mapping[str, str] = os.environ) -> str:
     """The id of the job of this process; empty outside of a job."""
     array, index = environ.get("SLURM_ARRAY_JOB_ID"), environ.get("SLURM_ARRAY_TASK_ID")
     return f"{array}_{index}" if array and index else environ.get("SLURM_JOB_ID", "")
+
+
+def most_in_array() -> int:
+    """How many jobs an array may have; Slurm's default if it does not answer."""
+    said = output_of("scontrol", "show", "config") or ""
+    found = re.search(r"^MaxArraySize\s*=\s*(\d+)", said, re.MULTILINE)
+    return max(int(found[1]), 1) if found else _MOST_IN_ARRAY
 
 
 class JobStatus(Struct, frozen=True):

@@ -70,6 +70,21 @@ def test_two_benchmarks_side_by_side_on_nodes_of_their_own(coordinator: Make) ->
     assert run.told.ended == {"one": OK, "uno": BROKEN}
 
 
+def test_one_at_a_time_leaves_the_other_nodes_idle(coordinator: Make) -> None:
+    run = coordinator(plan(ONE, benchmark("uno", num_machines=1), one_at_a_time=True))
+
+    def script() -> Script:
+        for name in ("one", "uno"):
+            start = run.nodes[0].order(StartLaunch)
+            assert start.launch.benchmark.name == name
+            yield
+            assert [each.orders for each in run.nodes] == [[], []]
+            run.nodes[0].ended(start)
+            yield
+
+    assert run.execute(script) is Outcome.OK
+
+
 def test_a_failing_benchmark_does_not_end_the_sweep(coordinator: Make) -> None:
     run = coordinator(plan(TWO, ONE))
 

@@ -29,6 +29,7 @@ _NODE = (
     'MASTER_ADDR=$(scontrol show hostnames "${MASTER_ADDR:-$SLURM_STEP_NODELIST}" | head -n 1); '
     "exec bash -s"
 )
+_WAITS = "dependency"  # sbatch's option
 # Without a trap, a signal ends the shell of the batch step, and its commands with it.
 _TRAP = "trap : TERM USR2"
 
@@ -41,6 +42,8 @@ def render_jobs(request: ScriptRequest) -> str:
     for launch in request.launches:
         benchmarks.setdefault(launch.benchmark.name, launch.benchmark)
     parts = ["#!/usr/bin/env bash", *map(comment, request.comments)]
+    if request.one_at_a_time:
+        parts += ["", "after="]
     for job in split_into_jobs(list(benchmarks.values()), request.nodes, profile.allocation):
         mine = [each for each in request.launches if each.benchmark.name in job.benchmarks]
         hidden = SECRETS.learn(list(profile.setup)), SECRETS.learn(dict(profile.environment))
@@ -57,8 +60,22 @@ def render_jobs(request: ScriptRequest) -> str:
             *node,
         ]
         start, *body = here_document(of_job, "MILABENCH_JOB")
-        parts += ["", f"sbatch {start}", *body]
+        if request.one_at_a_time:
+            own = profile.options.get(_WAITS)
+            own = shlex.quote(SECRETS.hide(f"{own},")) if own else ""
+            start = f"after=$(sbatch --parsable ${{after:+--{_WAITS}={own}afterany:$after}} {start}"
+            parts += ["", start, *body, ") || exit 1", 'echo "Submitted batch job $after"']
+        else:
+            parts += ["", f"sbatch {start}", *body]
     return "\n".join(parts) + "\n"
+
+
+def after_job(profile: RunnerProfile, job: str) -> RunnerProfile:
+    """The profile for jobs that wait until this one has ended, however it ended; "" is none."""
+    if not job:
+        return profile
+    waits = ",".join(filter(None, [profile.options.get(_WAITS), f"afterany:{job}"]))
+    return with_settings(profile, {"options": {**profile.options, _WAITS: waits}})
 
 
 def flags(profile: RunnerProfile, job: JobState) -> list[str]:

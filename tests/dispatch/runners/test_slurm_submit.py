@@ -87,6 +87,52 @@ def test_slurm_takes_all_or_none(
     assert "scancel 7\n" in (tmp_path / "asked").read_text()
 
 
+COUNTS = "echo >> $0.calls; echo Submitted batch job $(wc -l < $0.calls)"
+
+
+@pytest.fixture
+def two_in_array(tmp_path: Path, sbatch: Callable[[str], Path]) -> Path:
+    """Slurm takes arrays of two jobs at most, and five jobs; returns what it was given."""
+    given = sbatch(f'{COUNTS}; [ "$(wc -l < $0.calls)" -lt 4 ] || exit 1')
+    scontrol = tmp_path / "bin" / "scontrol"
+    scontrol.write_text("#!/bin/sh\necho 'MaxArraySize            = 2'\n")
+    scontrol.chmod(0o755)
+    return given
+
+
+def test_an_array_has_no_more_jobs_than_slurm_allows(two_in_array: Path, folder: RunDir) -> None:
+    mine = [JobState(f"j{number}", 1, (f"j{number}",)) for number in range(5)]
+    noted = list[list[str]]()
+    submit(folder, PROFILE, mine, lambda group: noted.append([job.id for job in group]))
+    assert noted == [["1_0", "1_1"], ["2_0", "2_1"], ["3"]]
+    arrays = [line for line in two_in_array.read_text().splitlines() if "--array" in line]
+    assert arrays == ["#SBATCH --array=0-1%2"] * 2
+    assert "dependency" not in two_in_array.read_text()
+
+
+def test_of_arrays_that_were_taken_none_stays_if_a_later_one_is_refused(
+    two_in_array: Path, folder: RunDir
+) -> None:
+    mine = [JobState(f"j{number}", 1, (f"j{number}",)) for number in range(8)]
+    with pytest.raises(DispatchError, match="Slurm refuses"):
+        submit(folder, PROFILE, mine, print)
+    asked = (two_in_array.parent / "asked").read_text().splitlines()
+    assert asked[-1] == "scancel 1_0 1_1 2_0 2_1 3_0 3_1"
+
+
+def test_one_at_a_time(two_in_array: Path, folder: RunDir) -> None:
+    profile = replace(PROFILE, options={"dependency": "afterok:9"})
+    submit(folder, profile, [*jobs(), JobState("d", 1, ("d",))], print, one_at_a_time=True)
+    lines = two_in_array.read_text().splitlines()
+    waits = [line for line in lines if "--dependency" in line or "--array" in line]
+    assert waits == [
+        "#SBATCH --dependency=afterok:9",
+        "#SBATCH --array=0-1%1",
+        "#SBATCH --dependency=afterok:9,afterany:1",
+        "#SBATCH --dependency=afterok:9,afterany:2",
+    ]
+
+
 @pytest.mark.parametrize(("gres", "has_hint"), [("(null)", True), ("gpu:8", False)])
 def test_a_refusal_where_slurm_knows_no_gpus_says_what_to_do(
     sbatch: Callable[[str], Path], folder: RunDir, tmp_path: Path, gres: str, has_hint: bool

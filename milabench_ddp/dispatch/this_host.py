@@ -15,6 +15,7 @@ from ..errors import contained, may_pass, reason_of
 from ..events import Event, Outcome
 from ..launch.node_run import LaunchRunner, SampleRouter, device_monitor
 from ..launch.stop_requests import StopRequests
+from ..launch.supervisor import sweep
 from ..machine.detect import detect, partition
 from ..machine.devices import Node
 from ..plan.launch import Launch
@@ -147,6 +148,7 @@ def launch_runner(
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[LaunchRunner]:
     """A runner for the launches of this node; its devices are sampled inside the block."""
+    sweep()
     router = SampleRouter()
     header = DataHeader(run.name, plan.arch, meta)
     states = [read_benchmark(run, each.name, ignore) for each in plan.benchmarks]

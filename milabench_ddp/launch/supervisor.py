@@ -5,8 +5,11 @@ request to stop or an event of another thread arrives, or the next stage of the 
 While it sleeps, it takes no CPU time from the programs that are measured.
 """
 
+import fcntl
+import os
 import queue
 import selectors
+import subprocess
 import tempfile
 import time
 import uuid
@@ -37,6 +40,9 @@ SETTLE = 0.2
 
 
 _BARRIER = "start"  # the name of its pipe
+_FOLDER = f"milabench-{os.uname().nodename}-"  # its pipes and stacks; several hosts may share /tmp
+_AGE = 60.0  # seconds after which a folder has its lock, if it ever gets it
+_PATIENCE = 30.0  # seconds for folders to be removed
 
 
 class Supervisor:
@@ -89,7 +95,7 @@ class Supervisor:
         """Start all processes; ``stack`` undoes each step, in reverse order."""
         self._oom_kills = oom_kills()
         # The keeper removes it, also if this process is killed, so the keeper is there first.
-        folder = Path(tempfile.gettempdir(), f"milabench-{uuid.uuid4().hex}")
+        folder = Path(tempfile.gettempdir(), f"{_FOLDER}{uuid.uuid4().hex}")
         programs = []
         for number, process in enumerate(self._launch.processes):
             env = {**self._environ, **process.env}
@@ -103,6 +109,8 @@ class Supervisor:
         keeper = Keeper(programs, folder)
         stack.callback(keeper.close)
         folder.mkdir(mode=0o700)
+        with suppress(OSError):  # a file system without locks: it is never swept
+            stack.callback(os.close, _locked(folder, fcntl.LOCK_EX))
         if self._launch.barrier:
             self._barrier.callback(Fifo(folder / _BARRIER).close)
         stack.enter_context(self._barrier)
@@ -220,6 +228,35 @@ class Supervisor:
             begin_skew_ms=_skew_ms([time for time in began if time is not None]),
             processes=ends,
         )
+
+
+def sweep() -> None:
+    """Remove what this user's launches on this host have left in /tmp, as after a power-off.
+
+    A launch holds the lock of its folder, which the kernel gives back with its supervisor.
+    """
+    left = []
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
+        with suppress(OSError):  # a launch goes on in it, or it is a link, or another user's
+            fd = _locked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            found = os.fstat(fd)
+            os.close(fd)
+            if found.st_uid == os.getuid() and time.time() - found.st_mtime > _AGE:
+                left.append(folder)
+    if left:
+        with suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(["rm", "-rf", "--", *left], timeout=_PATIENCE, capture_output=True)
+
+
+def _locked(folder: Path, how: int) -> int:
+    """A descriptor that holds the lock of a folder; OSError if it cannot be had."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, how)
+    except OSError:
+        os.close(fd)
+        raise
+    return fd
 
 
 def _skew_ms(times: list[float]) -> float | None:

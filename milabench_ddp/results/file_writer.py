@@ -47,6 +47,7 @@ class FileWriter:
         self._error: RunDirError | None = None
         self._is_busy = False
         self._is_closing = False
+        self._unneeded: set[Path] = set()
         self._files: dict[Path, int] = {}  # of the thread alone, as all below
         self._now: Path | None = None  # what is being written, or was last
         self._thread = threading.Thread(target=self._run, name=THREAD, daemon=True)
@@ -59,6 +60,10 @@ class FileWriter:
             self._pending.setdefault(path, []).append(data)
             self._waiting += len(data)
             self._changed.notify_all()
+
+    def drop(self, path: Path) -> None:
+        """Remove a file once all is written, if it was made here."""
+        self._unneeded.add(path)
 
     def has_room(self) -> bool:
         with self._changed:
@@ -123,7 +128,10 @@ class FileWriter:
                 if sum(sizes) >= _FLOOD:
                     time.sleep(_PAUSE)
             while self._files:
-                self._close(*self._files.popitem())
+                path, fd = self._files.popitem()
+                self._close(path, fd)
+                if path in self._unneeded:
+                    path.unlink()
         except OSError as error:
             self._fail(error)
             for fd in self._files.values():

@@ -22,7 +22,7 @@ import msgspec
 from msgspec import Struct
 
 from ..errors import RunDirError
-from ..events import Data, Ended, Event, Metrics, Note, Output, Started
+from ..events import Data, Ended, Event, Metrics, Note, Outcome, Output, Started
 from ..files import replace_file
 from ..hidden import SECRETS
 from ..plan.launch import Launch, Process
@@ -40,8 +40,16 @@ class DataHeader(Struct, frozen=True):
     meta: Mapping[str, Any]  # provenance of the machine, as milabench's event of that name
 
 
+_STREAMS = ("stdout", "stderr")
+
+
 class LaunchWriter:
-    """The result files of one launch."""
+    """The result files of one launch.
+
+    What a process prints is in its ``.data``, and in files of its own for who reads it as text. On
+    nodes after the first, a process has these only if it prints, and keeps them only if it fails: a
+    thousand nodes would make hundreds of thousands.
+    """
 
     def __init__(
         self, run_dir: RunDir, launch: Launch, header: DataHeader, files: FileWriter
@@ -54,8 +62,9 @@ class LaunchWriter:
         for tag, process in self._processes.items():
             self._put(tag, "config", SECRETS.hide_all(self._config(process)))
             self._put(tag, "meta", self._header.meta)
-            for stream in ("stdout", "stderr"):
-                self._append(tag, stream, b"")  # an empty file says that nothing was printed
+            if process.node == 0:
+                for suffix in _STREAMS:
+                    self._append(tag, suffix, b"")  # an empty file says that nothing was printed
         self._files.flush()
 
     def write(self, event: Event) -> None:
@@ -91,6 +100,9 @@ class LaunchWriter:
                     "reason": event.reason,
                 }
                 self._put(tag, "end", SECRETS.hide_all(end))
+                if self._processes[tag].node > 0 and event.outcome is Outcome.OK:
+                    for suffix in _STREAMS:
+                        self._files.drop(self._run_dir.stream(tag, suffix))
 
     def _config(self, process: Process) -> Mapping[str, object]:
         benchmark = self._launch.benchmark

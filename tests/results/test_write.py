@@ -68,6 +68,30 @@ def test_a_process_has_its_files_in_milabench_s_format(tmp_path: Path):
     assert (tmp_path / "b.D0.stderr").read_text() == "err"
 
 
+def test_after_the_first_node_only_what_failed_keeps_its_output_as_text(tmp_path: Path):
+    where = cluster(gpus=1, nodes=5)
+    (launch,) = plan_launches(benchmark(plan=njobs(1)), where, SITE)
+    first, silent, good, bad, cut_off = launch.processes
+    (planted := tmp_path / f"{silent.name}.stdout").write_text("not ours")
+    with closing(FileWriter()) as files:
+        writer = LaunchWriter(RunDir(tmp_path), launch, HEADER, files)
+        writer.write_header()
+        for process in (first, good, bad, cut_off):
+            writer.write(Output(process.name, 1.0, "stderr", "said\n"))
+        for process in (first, silent, good):
+            writer.write(Ended(process.name, 2.0, 0, Outcome.OK, ""))
+        writer.write(Ended(bad.name, 2.0, 1, Outcome.FAILED, "exit status 1"))
+    texts = {path.name for path in tmp_path.iterdir() if path.suffix != ".data"}
+    kept = [f"{each.name}.stderr" for each in (first, bad, cut_off)]
+    assert texts == {*kept, f"{first.name}.stdout", planted.name}
+    assert planted.read_text() == "not ours"
+    for process in (first, good, bad, cut_off):
+        said = [
+            line for line in lines(tmp_path / f"{process.name}.data") if line["event"] == "line"
+        ]
+        assert said == [{"event": "line", "data": "said\n", "pipe": "stderr"}]
+
+
 def test_njobs_says_how_many_and_which_devices(tmp_path: Path):
     (launch,) = plan_launches(benchmark(plan=njobs(2)), cluster(gpus=4), SITE)
     with closing(FileWriter()) as files:

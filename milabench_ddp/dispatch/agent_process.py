@@ -23,6 +23,7 @@ from ..launch.output_limit import OutputLimit
 from ..results.run_dir import make_folder
 from ..visible import visible
 
+SETUP_FAILED = "the setup command failed: "
 _TAIL = 1 << 14  # bytes of a log that are read
 _LINES = 5
 _CHUNK = 1 << 18  # bytes of one read
@@ -83,9 +84,10 @@ class AgentProcess:
     def why_ended(self) -> str:
         parts = []
         status = self.exit_status(_END)
-        if status is not None:
+        said = main_line(self.last_lines())
+        if status is not None and not said.startswith(SETUP_FAILED):
             parts.append(f"its agent ended with {exit_reason(status)}")
-        if said := main_line(self.last_lines()):
+        if said:
             parts.append(said)
         return f"{': '.join(parts)} (see {self._log})".lstrip()
 

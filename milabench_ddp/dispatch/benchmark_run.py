@@ -14,6 +14,7 @@ from ..config.runner_profile import RunnerProfile, option_words
 from ..config.schema import Benchmark
 from ..errors import may_pass, reason_of
 from ..events import Outcome, Status, Verdict, gravest
+from ..hostlist import hostlist
 from ..machine.devices import Cluster
 from ..plan.bash import render
 from ..plan.launch import Launch, Process
@@ -98,7 +99,7 @@ class BenchmarkRun:
         cluster = Cluster(self._plan.arch, tuple(node.node for node in self.nodes))
         mine = replace(self.benchmark, num_machines=len(self.nodes))
         launches = plan_launches(mine, cluster, self._plan.site, self._plan.repeats, self._run.path)
-        comments = [f"{self._run.name}: {self.name} on {', '.join(self.state.nodes)}"]
+        comments = [f"{self._run.name}: {self.name} on {hostlist(self.state.nodes)}"]
         profile = self._plan.runner or RunnerProfile("local")
         srun = ["srun", *option_words(profile.srun_options)] if profile.srun_options else []
         if words := [*srun, *profile.command_prefix]:

@@ -12,6 +12,7 @@ from typing import TypeVar
 from ..config.schema import Benchmark
 from ..errors import RunDirError, contained
 from ..events import Outcome, Status, Verdict
+from ..hostlist import shown_nodes
 from ..launch.stop_requests import StopRequests
 from ..plan.planner import place
 from ..progress import ProgressObserver
@@ -149,16 +150,15 @@ class Coordinator:
         alive = len(nodes.alive)
         for name, size in sizes.items():
             if name in self._waiting and size > alive:
-                reason = (
-                    f"it needs {size} of {self._plan.nodes} nodes, and {alive} can still be used"
-                )
+                # the same for all that need more, so that a report tells it once
+                reason = f"too few nodes: {alive} of {self._plan.nodes} can be used"
                 if problems := "; ".join(nodes.problems[:_SHOWN]):
                     reason = f"{reason}: {problems}"
                 self._end_unstarted(self._waiting.pop(name), Verdict(Outcome.LOST, reason))
         for name, benchmark in list(self._paused.items()):
             if gone := [node.name for node in benchmark.nodes if not node.is_alive]:
                 del self._paused[name]
-                self._end(benchmark, Verdict(Outcome.LOST, f"it runs on {', '.join(gone)}: lost"))
+                self._end(benchmark, Verdict(Outcome.LOST, f"it runs on {shown_nodes(gone)}: lost"))
 
     def _in_order(self) -> dict[str, int]:
         sizes = {name: each.size(self._plan.nodes) for name, each in self._waiting.items()}

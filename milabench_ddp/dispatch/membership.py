@@ -101,7 +101,7 @@ class Membership:
         self._run, self._timeouts, self._observer = run, timeouts, observer
         self._clock = clock = clock or AwakeClock()
         self._wall_clock, self._again = wall_clock, again
-        self._records = NodeRecords(run, list(agents), observer)
+        self._records = NodeRecords(run, list(agents), observer, clock)
         self._members = []
         for name, connection in agents.items():
             self._members.append(_Member(name, run.node_log(name), connection, clock()))
@@ -120,6 +120,7 @@ class Membership:
 
     def __exit__(self, *exception: object) -> None:
         self._stack.close()
+        self._records.tell(is_last=True)
         for stream in self._streams:
             stream.send(Finish())
         for member in self._members:

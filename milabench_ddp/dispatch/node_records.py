@@ -1,21 +1,33 @@
 """The states of the nodes of one coordinator: on disk, and told to the user."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
 from ..codec import write_record
 from ..errors import contained, reason_of
 from ..progress import ProgressObserver
-from ..results.node_state import NodeState, NodeStatus, differences
+from ..results.node_state import (
+    NodeState,
+    NodeStatus,
+    differences,
+    problems,
+    said_together,
+)
 from ..results.run_dir import RunDir
+
+PATIENCE = 5.0  # seconds for more nodes to have the same problem, while some are expected
 
 
 class NodeTeller:
     """Tells an observer what becomes of nodes, and in what they differ; each sentence once."""
 
-    def __init__(self, observer: ProgressObserver) -> None:
-        self._observer = observer
+    def __init__(
+        self, observer: ProgressObserver, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._observer, self._clock = observer, clock
+        self._due = clock() + PATIENCE
         self._known: dict[str, NodeState] = {}
         self._differences: set[str] = set()
 
@@ -23,22 +35,34 @@ class NodeTeller:
         """Take note of the states in which an earlier attempt has left nodes."""
         self._known.update(nodes)
 
-    def tell(self, nodes: Mapping[str, NodeState]) -> None:
-        """Tell what has changed since the last call; differences once all have been heard of."""
+    def tell(self, nodes: Mapping[str, NodeState], *, is_last: bool = False) -> bool:
+        """Tell what has changed, but differences once all have been heard of; whether it did.
+
+        While nodes are expected it waits for those to which the same will happen.
+        """
+        is_open = any(state.is_expected for state in nodes.values())
+        if is_open and not is_last and self._clock() < self._due:
+            return False
+        self._due = self._clock() + PATIENCE
+        changes, warned = [], []
         for name, state in nodes.items():
             before = self._known.get(name, NodeState(state.name))
-            if text := _change(before, state):
-                self._observer.message(text)
-            for warning in state.shown_warnings:
-                if warning not in before.shown_warnings:
-                    self._observer.message(warning)
+            changes.append((state, _change(before, state)))
+            new = [each for each in state.warnings if each not in before.warnings]
+            warned += [(state, f": {warning}") for warning in new]
+        for said in said_together((state, text) for state, text in changes if text):
+            log = [line for line in said.first.log if line.strip() not in said.first.reason]
+            self._observer.message("\n    ".join([said.sentence, *log]))
+        for said in said_together(warned):
+            self._observer.message(said.sentence)
         self._known = dict(nodes)
-        if any(state.is_expected for state in nodes.values()):
-            return
+        if is_open:
+            return True
         for each in differences(nodes.values()):
             if each.sentence not in self._differences:
                 self._differences.add(each.sentence)
                 self._observer.message(each.sentence)
+        return True
 
 
 def _change(before: NodeState, now: NodeState) -> str:
@@ -46,18 +70,22 @@ def _change(before: NodeState, now: NodeState) -> str:
         return ""
     if now.status is NodeStatus.JOINED:
         if before.status is NodeStatus.LOST:
-            return f"{now.name} is back"
-        return f"{now.name} has joined" if before.reason else ""
-    if not now.problem:
-        return ""
-    return "\n    ".join([now.problem, *now.log])
+            return " is back"
+        return " has joined" if before.reason else ""
+    return now.problem
 
 
 class NodeRecords:
     """Keeps the states of nodes, writes each change to disk, and tells it."""
 
-    def __init__(self, run: RunDir, names: list[str], observer: ProgressObserver) -> None:
-        self._run, self._observer, self._teller = run, observer, NodeTeller(observer)
+    def __init__(
+        self,
+        run: RunDir,
+        names: list[str],
+        observer: ProgressObserver,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._run, self._observer, self._teller = run, observer, NodeTeller(observer, clock)
         self._told: set[str] = set()  # what hindered the writing of states
         self._has_changed = False  # since the last ``tell``
         self.states = {name: NodeState(name) for name in names}
@@ -66,17 +94,16 @@ class NodeRecords:
 
     @property
     def problems(self) -> list[str]:
-        return [state.problem for state in self.states.values() if state.problem]
+        return [said.sentence for said in problems(self.states.values())]
 
     def set(
         self, name: str, status: NodeStatus, reason: str = "", log: tuple[str, ...] = ()
     ) -> None:
         self.change(name, replace(self.states[name], status=status, reason=reason, log=log))
 
-    def tell(self) -> None:
+    def tell(self, *, is_last: bool = False) -> None:
         if self._has_changed:  # comparing 1,000 nodes at every heartbeat takes a core
-            self._teller.tell(self.states)
-        self._has_changed = False
+            self._has_changed = not self._teller.tell(self.states, is_last=is_last)
 
     def change(self, name: str, state: NodeState) -> None:
         if state != self.states[name]:

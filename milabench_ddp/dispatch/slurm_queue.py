@@ -18,6 +18,7 @@ from msgspec import Struct
 from ..config.runner_profile import RunnerProfile
 from ..events import Outcome, Verdict
 from ..files import read_bytes
+from ..hostlist import hostlist
 
 NODELIST = "nodelist"
 PREEMPTED = Verdict(Outcome.CANCELLED, "pre-empted by another job")
@@ -217,18 +218,11 @@ def placed(profile: RunnerProfile, nodes: int) -> RunnerProfile:
         return profile
     options = {name: value for name, value in profile.options.items() if name != NODELIST}
     if unknown := set(listed).difference(known):
-        options[NODELIST] = ",".join(sorted(unknown))
-    others = ",".join(sorted(set(known).difference(listed)))
-    excluded = [profile.exclude or "", _compressed(others)]
+        options[NODELIST] = hostlist(unknown)
+    excluded = [profile.exclude or "", hostlist(set(known).difference(listed))]
     return replace(profile, options=options, exclude=",".join(filter(None, excluded)) or None)
 
 
 def expanded(nodes: str) -> list[str]:
     """``node[1-2]`` as ``node1`` and ``node2``; empty if Slurm does not answer."""
     return (output_of("scontrol", "show", "hostnames", nodes) or "").split()
-
-
-def _compressed(nodes: str) -> str:
-    """``node1,node2`` as ``node[1-2]``; the same if Slurm does not answer."""
-    short = output_of("scontrol", "show", "hostlistsorted", nodes) if nodes else None
-    return short.strip() if short else nodes

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ..events import Outcome
 from ..hidden import SECRETS
+from ..hostlist import natural, shown_nodes
 from ..samples import DeviceSample, HostSample
 from ..table import Column, Table, duration_text, text_lines, without_unknown
 from ..visible import in_line
@@ -138,8 +139,6 @@ def _cells(known: RunProgress, benchmark: RunningBenchmark) -> dict[str, str]:
     of = f"{benchmark.limit:.0f}"
     if expected is not None and elapsed <= expected:
         of = f"about {expected:.0f}"
-    nodes = benchmark.nodes
-    several = f"{nodes[0]} .. {nodes[-1]} ({len(nodes)})" if len(nodes) > 4 else ""
     return {
         "benchmark": benchmark.name if is_several else benchmark.title,
         "launch": f"{benchmark.done + 1} of {benchmark.expected}" if is_several else "",
@@ -147,7 +146,7 @@ def _cells(known: RunProgress, benchmark: RunningBenchmark) -> dict[str, str]:
         "rate": benchmark.rate,
         "loss": benchmark.loss,
         "elapsed": f"{elapsed:.0f} of {of} s",
-        "nodes": several or ", ".join(nodes),
+        "nodes": shown_nodes(benchmark.nodes),
     }
 
 
@@ -174,10 +173,10 @@ def _devices(benchmark: RunningBenchmark, width: int, room: int) -> list[str]:
     return lines if len(lines) <= room else [_of_all(benchmark.devices)]
 
 
-def _place(item: tuple[tuple[str, str], DeviceSample]) -> tuple[str, int, str]:
+def _place(item: tuple[tuple[str, str], DeviceSample]) -> tuple[object, int, str]:
     node, index = item[0]
     is_number = index.isdecimal() and len(index) <= LONGEST_INDEX
-    return node, int(index) if is_number else 0, index
+    return natural(node), int(index) if is_number else 0, index
 
 
 def _gib(mib: float) -> str:

@@ -9,6 +9,7 @@ from typing import IO, Concatenate, ParamSpec
 from ..errors import contained, reason_of
 from ..events import Ended, Event, Outcome, Verdict
 from ..hidden import SECRETS
+from ..hostlist import shown_nodes
 from ..progress import LaunchCount, ProgressObserver
 from ..visible import in_line
 from .run_progress import Outline, RunProgress
@@ -63,7 +64,7 @@ class PlainProgress(ProgressObserver):
     def begin(self, name: str, nodes: Sequence[str], limit: float, ago: float = 0.0) -> None:
         with self._lock:
             self._known.begin(name, nodes, limit, ago)
-        place = f"on {', '.join(nodes)}, " if nodes else ""
+        place = f"on {shown_nodes(nodes)}, " if nodes else ""
         self.write_passing(f"{name}: {place}at most {limit:g} s")
 
     @safe

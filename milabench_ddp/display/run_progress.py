@@ -142,6 +142,7 @@ class RunProgress:
         self.running: dict[str, RunningBenchmark] = {}  # in the order in which they began
         self.paused: dict[str, RunningBenchmark] = {}
         self.problems: list[str] = []  # failures and findings, the last one last
+        self._reason = ""  # of the last end
         self.outcomes: dict[str, Outcome] = {}
         self._seconds: dict[str, float] = {}  # of a launch, as measured in this run
 
@@ -196,10 +197,14 @@ class RunProgress:
             text += f" in {took:.1f} s"
             if benchmark.rates:
                 text += f", last rate {benchmark.rate}"
-        if verdict.reason:
-            text += f", {verdict.reason}"
+        reason = verdict.reason
+        if reason and reason == self._reason:
+            reason = "for the same reason"
+        self._reason = verdict.reason
+        if reason:
+            text += f", {reason}"
         if verdict.outcome in BAD:
-            self.problems.append(f"{verdict.outcome}  {name}: {verdict.reason}")
+            self.problems.append(f"{verdict.outcome}  {name}: {reason}")
         self.problems += findings
         return [text, *findings]
 

@@ -27,9 +27,11 @@ def broken(report: Report) -> Iterator[Block]:
             yield Findings("failed", (cause_sentence(cause),), cause.advice)
     for cause in causes_of(report, cancelled=True):
         yield Findings("stopped", (cause_sentence(cause),))
+    told = "\n".join(cause.text for cause in causes)
     for group in alike(report, Severity.ERROR):
-        if group[0].name not in OF_CAUSES:
-            yield Findings("error", told_together(group), advice_of(group))
+        others = [finding for finding in group if finding.sentence not in told]
+        if others and others[0].name not in OF_CAUSES:
+            yield Findings("error", told_together(others), advice_of(others))
 
 
 def warnings(report: Report) -> Iterator[Findings]:

@@ -48,6 +48,7 @@ class _Kind(NamedTuple):
 
 # fmt: off
 _KINDS = [
+    _Kind(r"^too few nodes: \d+ of \d+ can be used: (?P<problems>.*)", "{problems}"),
     _Kind(r"this host was out of memory|oom[ _-]?kill|"
           r"\b(?:DefaultCPUAllocator|MemoryError|std::bad_alloc)\b",
           "this host ran out of memory",

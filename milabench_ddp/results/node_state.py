@@ -11,8 +11,8 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from ..codec import decode
-from ..errors import shown_names
 from ..files import read_bytes
+from ..hostlist import natural, shown_nodes
 from .run_dir import RunDir
 
 CLOCK_LIMIT = 0.5  # seconds by which a clock may be off before that is told
@@ -45,18 +45,42 @@ class NodeState(Struct, frozen=True):
         return self.status is NodeStatus.AWAITED and not self.reason
 
     @property
-    def shown_warnings(self) -> list[str]:
-        return [f"{self.name}: {warning}" for warning in self.warnings]
-
-    @property
     def problem(self) -> str:
+        """Why it does not take part, as it is said after its name."""
         match self.status:
             case NodeStatus.FAILED:
-                return f"{self.name} did not start: {self.reason}"
+                return f" did not start: {self.reason}"
             case NodeStatus.LOST | NodeStatus.AWAITED if self.reason:
-                return f"{self.name} {self.reason}"
+                return f" {self.reason}"
             case _:
                 return ""
+
+
+class NodesSaid(Struct, frozen=True):
+    """What is said of one node, or of several of which the same is said."""
+
+    sentence: str
+    nodes: tuple[str, ...]  # in their natural order
+    first: NodeState
+
+
+def said_together(said: Iterable[tuple[NodeState, str]]) -> Iterator[NodesSaid]:
+    """Sentences about nodes, of which each is given what follows its name: one for all alike."""
+    groups: dict[str, list[tuple[NodeState, str]]] = {}
+    for node, text in said:
+        groups.setdefault(text.replace(node.name, ""), []).append((node, text))
+    for group in groups.values():
+        first, text = group[0]
+        names = tuple(sorted((node.name for node, _ in group), key=natural))
+        who = names[0]
+        if len(names) > 1:
+            each = "each of " if text.startswith((" has ", " is ")) else ""
+            who = f"{each}{len(names)} nodes ({shown_nodes(names)})"
+        yield NodesSaid(who + text, names, first)
+
+
+def problems(nodes: Iterable[NodeState]) -> Iterator[NodesSaid]:
+    return said_together((node, node.problem) for node in nodes if node.problem)
 
 
 class NodeDifference(Struct, frozen=True):
@@ -71,7 +95,7 @@ class NodeDifference(Struct, frozen=True):
 def read_nodes(run: RunDir, on_defect: OnDefect) -> dict[str, NodeState]:
     """The nodes of a run by name; none where a run has no agents, or is of an earlier version."""
     nodes = {}
-    for path in sorted(run.nodes.glob("*.json")):
+    for path in sorted(run.nodes.glob("*.json"), key=lambda path: natural(path.stem)):
         try:
             nodes[path.stem] = decode(read_bytes(path), NodeState)
         except (OSError, ValueError) as error:
@@ -101,9 +125,9 @@ def _difference(fact: str, values: Mapping[str, str]) -> NodeDifference:
     for name, value in values.items():
         groups.setdefault(value, []).append(name)
     usual, *others = sorted(groups.values(), key=len, reverse=True)
-    parts = [f"{values[names[0]]} on {shown_names(names)}" for names in others]
+    parts = [f"{values[names[0]]} on {shown_nodes(names)}" for names in others]
     has_majority = all(len(names) < len(usual) for names in others)
     rest = f"the other {len(usual)} nodes"
-    where = rest if has_majority and len(usual) > 1 else shown_names(usual)
+    where = rest if has_majority and len(usual) > 1 else shown_nodes(usual)
     sentence = f"nodes differ: {fact} is {', '.join(parts)}, and {values[usual[0]]} on {where}"
     return NodeDifference(sentence, fact, tuple(chain.from_iterable(others)), values)

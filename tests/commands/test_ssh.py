@@ -77,7 +77,7 @@ def test_a_host_that_refuses(sweep: Sweep) -> None:
     assert f"{said} (see {sweep.at.run()}/nodes/two.log)" in done.err
     assert said in done.out  # a finding of the report
     assert sweep.statuses() == {"a-1": "ok", "a-2": "lost", "b-1": "ok", "b-2": "lost"}
-    lost = f"it needs 2 of 2 nodes, and 1 can still be used: {said} (see "
+    lost = f"too few nodes: 1 of 2 can be used: {said} (see "
     assert sweep.state("a-2").reason.startswith(lost)
     sweep.at.write("refuses", "nobody")
     sweep.started()

@@ -29,7 +29,7 @@ def test_its_state_and_its_script(coordinator: Make) -> None:
     assert state.started is not None
     assert state.ended is not None
     assert state.started <= state.ended
-    assert "two on n0, n1" in run.dir.script("two").read_text()
+    assert "two on n[0-1]" in run.dir.script("two").read_text()
     assert not is_alive(run.dir.benchmark("two"))
 
 

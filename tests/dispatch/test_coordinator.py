@@ -145,7 +145,7 @@ def test_one_that_needs_more_nodes_than_there_can_be(coordinator: Make) -> None:
         run.room.may_grow = False
 
     assert run.execute(script) is Outcome.FAILED
-    why = "it needs 2 of 2 nodes, and 1 can still be used"
+    why = "too few nodes: 1 of 2 can be used"
     assert run.told.ended == {"one": OK, "two": Verdict(Outcome.LOST, why)}
     state = run.state("two")
     assert (state.status, state.reason, state.started) == (Status.LOST, why, None)
@@ -156,7 +156,7 @@ def test_one_that_needs_more_nodes_than_there_can_be(coordinator: Make) -> None:
 def test_no_node_at_all(coordinator: Make) -> None:
     run = coordinator(plan(ONE), nodes=0)
     assert run.serve() is Outcome.FAILED
-    assert run.state("one").reason == "it needs 1 of 2 nodes, and 0 can still be used"
+    assert run.state("one").reason == "too few nodes: 0 of 2 can be used"
 
 
 def test_one_node_needs_no_name(coordinator: Make) -> None:

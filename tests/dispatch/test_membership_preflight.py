@@ -95,7 +95,7 @@ def test_an_agent_that_has_ended_is_named_at_once(room: Callable[..., Room], odd
         f"(see {it.dir.node_log(f'n{odd}')})"
     )
     assert it.nodes.problems == [said]
-    assert it.told.messages == ["\n    ".join([said, *LINES])]
+    assert it.told.messages == ["\n    ".join([said, *LINES[1:]])]
     assert not it.nodes.is_gathering
     state = read_nodes(it.dir, refuse)[f"n{odd}"]
     assert (state.status, state.log) == (NodeStatus.FAILED, LINES)

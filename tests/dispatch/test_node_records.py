@@ -8,7 +8,7 @@ import pytest
 
 from milabench_ddp.codec import write_record
 from milabench_ddp.dispatch import node_records
-from milabench_ddp.dispatch.node_records import NodeRecords, NodeTeller
+from milabench_ddp.dispatch.node_records import PATIENCE, NodeRecords, NodeTeller
 from milabench_ddp.results.node_state import NodeDifference, NodeState, NodeStatus, read_nodes
 from milabench_ddp.results.read_state import ignore, refuse
 from milabench_ddp.results.run_dir import RunDir
@@ -28,6 +28,34 @@ def test_each_change_is_on_disk_and_told_once(tmp_path: Path) -> None:
     assert records.problems == ["n0 did not start: its agent ended"]
     assert read_nodes(run, refuse) == records.states
     assert records.states["n1"].name == "n1.cluster"
+
+
+def test_nodes_to_which_the_same_happens_are_told_together() -> None:
+    told, now = RecordedProgress(), [0.0]
+    teller = NodeTeller(told, lambda: now[0])
+    nodes = {f"n{k}": NodeState(f"n{k}") for k in range(64)}
+    for k in range(62):
+        nodes[f"n{k}"] = NodeState(f"n{k}", NodeStatus.FAILED, f"no GPU (see n{k}.log)", ("why",))
+        assert not teller.tell(nodes)
+    now[0] = PATIENCE  # n62 and n63 check their GPUs for minutes
+    assert teller.tell(nodes)
+    nodes["n62"] = NodeState("n62", NodeStatus.JOINED)
+    assert not teller.tell(nodes)
+    nodes["n63"] = NodeState("n63", NodeStatus.FAILED, "no GPU")
+    assert teller.tell(nodes)
+    assert told.messages == [
+        "62 nodes (n[0-61]) did not start: no GPU (see n0.log)\n    why",
+        "n63 did not start: no GPU",
+    ]
+
+
+def test_what_is_held_back_is_told_at_the_end() -> None:
+    told = RecordedProgress()
+    teller = NodeTeller(told, lambda: 0.0)
+    nodes = {"n0": NodeState("n0", NodeStatus.FAILED, "no GPU"), "n1": NodeState("n1")}
+    assert not teller.tell(nodes)
+    assert teller.tell(nodes, is_last=True)
+    assert told.messages == ["n0 did not start: no GPU"]
 
 
 def test_a_node_that_comes_late_or_back_is_told(tmp_path: Path) -> None:

@@ -42,8 +42,8 @@ def listed(nodes: str, exclude: str | None = None) -> RunnerProfile:
 @pytest.mark.parametrize(
     ("nodes", "exclude", "left_out"),
     [
-        ("n[1-3]", None, "<n4,n5>"),
-        ("n3,n1,n2", "n2", "n2,<n4,n5>"),
+        ("n[1-3]", None, "n[4-5]"),
+        ("n3,n1,n2", "n2", "n2,n[4-5]"),
         ("n1,n2,n3,n4,n5", None, None),  # all that there are
     ],
 )

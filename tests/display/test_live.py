@@ -129,7 +129,7 @@ def test_a_long_name_keeps_both_its_ends():
         live.event(started(f"{name}.R2.0.node0"))
         live.event(rate(f"{name}.R2.0.node0", 1.5, loss=10.25))
         row = film.draw()[2]
-    assert row.startswith("gpt-strateg…nodes=16 R2  measuring  1.5 items/s  10.25  0 of 60 s")
+    assert row.startswith("gpt-strategy=…6-nodes=16 R2  measuring  1.5 items/s  10.25  0 of 60 s")
     assert len(row) <= 80
 
 

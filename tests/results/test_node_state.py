@@ -10,6 +10,7 @@ from milabench_ddp.results.node_state import (
     NodeState,
     NodeStatus,
     differences,
+    problems,
     read_nodes,
 )
 from milabench_ddp.results.read_state import refuse
@@ -66,7 +67,7 @@ def test_without_a_majority_all_are_named() -> None:
         "the driver is 570.1 on n2, and 580.95 on n1"
     ]
     halves = nodes(4, n3={"the driver": "570.1"}, n4={"the driver": "570.1"})
-    assert sentences(halves) == ["the driver is 570.1 on n3, n4, and 580.95 on n1, n2"]
+    assert sentences(halves) == ["the driver is 570.1 on n[3-4], and 580.95 on n[1-2]"]
 
 
 def test_several_others_and_many_names() -> None:
@@ -102,9 +103,27 @@ def test_problems_are_sentences() -> None:
         NodeState("n1", NodeStatus.LOST, "is gone"),
         NodeState("n1", NodeStatus.FAILED, "no GPU"),
     ]
-    said = ["", "", "n1 has not answered for 10 s", "n1 is gone", "n1 did not start: no GPU"]
+    said = ["", "", " has not answered for 10 s", " is gone", " did not start: no GPU"]
     assert [state.problem for state in states] == said
+    assert [each.sentence for each in problems(states)] == [f"n1{text}" for text in said[2:]]
     assert [state.is_expected for state in states] == [False, True, False, False, False]
+
+
+def test_the_same_problem_of_many_nodes_is_one_sentence() -> None:
+    failed, lost, other = [], [], NodeState("n5", NodeStatus.FAILED, "no GPU", ("a",))
+    for number in (10, 2, 9, 1):
+        reason = f"the setup command failed: module load cuda (see nodes/n{number}.log)"
+        failed.append(NodeState(f"n{number}", NodeStatus.FAILED, reason, (f"log of {number}",)))
+        lost.append(NodeState(f"m{number}", NodeStatus.LOST, "has sent no heartbeat for 20 s"))
+    found = list(problems([*failed[:2], other, *lost, *failed[2:]]))
+    assert [each.sentence for each in found] == [
+        "4 nodes (n[1-2,9-10]) did not start: "
+        "the setup command failed: module load cuda (see nodes/n10.log)",
+        "n5 did not start: no GPU",
+        "each of 4 nodes (m[1-2,9-10]) has sent no heartbeat for 20 s",
+    ]
+    assert found[0].nodes == ("n1", "n2", "n9", "n10")
+    assert found[0].first.log == ("log of 10",)
 
 
 def test_states_are_read_back(tmp_path: Path) -> None:
@@ -116,3 +135,6 @@ def test_states_are_read_back(tmp_path: Path) -> None:
     damaged = []
     assert read_nodes(run, lambda path, _: damaged.append(path)) == {"n1": state}
     assert damaged == [run.node_json("n2")]
+    for name in ("n10", "n2"):
+        write_record(run.node_json(name), state)
+    assert list(read_nodes(run, refuse)) == ["n1", "n2", "n10"]

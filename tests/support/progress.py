@@ -109,4 +109,4 @@ def tell_of_a_sweep(observer: ProgressObserver, clock: Clock) -> None:
     observer.message("[node3] is back")
     observer.begin("gpt-1.2", ["node0", "node9"], 60.0)
     clock.sleep(5.0)
-    observer.end("gpt-16", Verdict(Outcome.LOST, "it needs 16 nodes, and only 10 are left of 16"))
+    observer.end("gpt-16", Verdict(Outcome.LOST, "too few nodes: 10 of 16 can be used"))

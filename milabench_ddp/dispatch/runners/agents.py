@@ -22,7 +22,7 @@ from ...progress import ProgressObserver
 from ...results.run_dir import RunDir
 from ...visible import in_line
 from ..agent_main import AgentOptions
-from ..agent_process import AgentLog, AgentLogs, AgentProcess
+from ..agent_process import SETUP_FAILED, AgentLog, AgentLogs, AgentProcess
 from ..membership import AgentConnection, Membership
 from ..nodes import Nodes
 from ..protocol import FromAgent, Timeouts
@@ -102,7 +102,7 @@ def setup_lines(
     """
     lines = []
     for command in setup:
-        said = shlex.quote(in_line(f"the setup command failed: {SECRETS.learn(command)}"))
+        said = shlex.quote(in_line(f"{SETUP_FAILED}{SECRETS.learn(command)}"))
         # Standard input and output are the agent's connection, or the rest of the script.
         run = f"eval {quoted(command)} </dev/null >&2"
         lines.append(f"{run} || {{ code=$?; echo {said} >&2; exit $code; }}")

@@ -1,6 +1,7 @@
 """Findings about the nodes of runs: those that could not be used, lack something, or differ."""
 
-from ...results.node_state import differences
+from ...hostlist import hostlist
+from ...results.node_state import differences, problems, said_together
 from .finder import Finds, Found, Measurements, finding
 
 
@@ -8,19 +9,20 @@ from .finder import Finds, Found, Measurements, finding
 @finding("error", "{problem}", of_runs=True)
 def unused_node(measured: Measurements) -> Finds:
     for run in measured.states:
-        for node in run.nodes.values():
-            if node.problem:
-                evidence = {"status": str(node.status), "log": list(node.log)}
-                yield Found(node.name, evidence, {"problem": node.problem})
+        for said in problems(run.nodes.values()):
+            first = said.first
+            evidence = {"status": first.status, "nodes": said.nodes, "log": first.log}
+            yield Found(hostlist(said.nodes), evidence, {"problem": said.sentence})
 
 
 @finding("warning", "{warning}", of_runs=True)
 def lacking_node(measured: Measurements) -> Finds:
     """Nodes that lack what some benchmarks need, such as shared memory or a compiler."""
     for run in measured.states:
-        for node in run.nodes.values():
-            for warning in node.shown_warnings:
-                yield Found(node.name, words={"warning": warning})
+        nodes = run.nodes.values()
+        warned = ((node, f": {warning}") for node in nodes for warning in node.warnings)
+        for said in said_together(warned):
+            yield Found(hostlist(said.nodes), words={"warning": said.sentence})
 
 
 @finding("warning", "{difference}", "make the nodes alike", of_runs=True)
@@ -29,4 +31,4 @@ def different_nodes(measured: Measurements) -> Finds:
     for run in measured.states:
         for each in differences(run.nodes.values()):
             evidence = {"key": each.key, "values": dict(each.values)}
-            yield Found(", ".join(each.nodes), evidence, {"difference": each.sentence})
+            yield Found(hostlist(each.nodes), evidence, {"difference": each.sentence})

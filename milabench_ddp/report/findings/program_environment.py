@@ -5,6 +5,7 @@ They are about variables, devices and versions. Programs that tell no devices ha
 
 from ...errors import shown_names
 from ...hazards import hazards_in
+from ...hostlist import hostlist, shown_nodes
 from ...results.records import Payload, Record, Run, is_finite, mapping_or_empty
 from ..grouping import grouped
 from ..model import Row
@@ -36,10 +37,10 @@ def hazard(measured: Measurements) -> Finds:
     for (setting, effect), records in grouped(found).items():
         benchmarks = list(dict.fromkeys(record.name for record in records))
         nodes = list(dict.fromkeys(record.node for record in records if record.node))
-        words = {"shown": shown_names(nodes), "effect": effect}
+        words = {"shown": shown_nodes(nodes), "effect": effect}
         words["names"] = shown_names(benchmarks, SHOWN)
         evidence = {"setting": setting, "benchmarks": benchmarks, "nodes": nodes}
-        yield Found(", ".join(nodes), evidence, words)
+        yield Found(hostlist(nodes), evidence, words)
 
 
 def _environment(run: Run, record: Record) -> Payload:

@@ -1,5 +1,6 @@
 """Findings about links between ranks."""
 
+from ...hostlist import natural
 from ..grouping import grouped
 from ..links import LinkKind, kinds_of
 from ..model import Row
@@ -37,7 +38,7 @@ def nodes_of_links(kind: LinkKind) -> list[str]:
     links = grouped((node, link) for link in kind.links for node in set(link.nodes))
     slow = set(kind.slow)
     nodes = []
-    for node, own in sorted(links.items()):
+    for node, own in sorted(links.items(), key=lambda item: natural(item[0])):
         are_slow = all(link in slow and len(set(link.nodes)) > 1 for link in own)
         if are_slow and len(own) > 1:
             nodes.append(node)

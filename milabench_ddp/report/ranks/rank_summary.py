@@ -11,7 +11,7 @@ from itertools import chain, groupby
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ...hostlist import spans
+from ...hostlist import natural, spans
 from ...numerics import np
 from ...results.records import Record, is_finite
 from ..grouping import grouped
@@ -100,7 +100,7 @@ def _node(record: Record, rank: int) -> str:
 def labels(ids: Iterable[RankId]) -> str:
     """Ranks or devices as people write them: ``ranks 0-3, 7 (node-2)``; without any, empty."""
     found = []
-    by_kind = sorted(ids, key=lambda id: (id.node, id.name.rpartition(" ")[0], id.rank))
+    by_kind = sorted(ids, key=lambda id: (natural(id.node), id.name.rpartition(" ")[0], id.rank))
     for (node, kind), several in groupby(by_kind, _kind):
         numbers = [id.rank for id in several]
         where = f" ({node})" if node else ""
@@ -124,7 +124,7 @@ def summarize_ranks(processes: Iterable[tuple[Record, UnsteadyOf]]) -> tuple[Ran
         for number, rank in record.ranks.items():
             launch = steady_launch(record, rank, unsteady_of(len(rank.ms)))
             launches[rank_id(record, number)].append(launch)
-    ids = sorted(launches, key=lambda id: (id.job, id.rank, id.node))
+    ids = sorted(launches, key=lambda id: (id.job, id.rank, natural(id.node)))
     return tuple(_summarize(id, launches[id]) for id in ids)
 
 

@@ -15,6 +15,7 @@ from msgspec.structs import asdict
 from ...codec import encode_shown
 from ...errors import RunDirError
 from ...events import Status
+from ...hostlist import shown_nodes
 from ...results.find_run import is_run, run_folders
 from ...results.read_state import ignore, read_state
 from ...results.run_dir import RunDir
@@ -35,7 +36,7 @@ class Running(Struct, frozen=True):
     def sentence(self) -> str:
         said = [f"{self.name} runs"]
         if self.nodes:
-            said.append(f"on {', '.join(self.nodes)}")
+            said.append(f"on {shown_nodes(self.nodes)}")
         if self.seconds is not None:
             said.append(f"for {_time(self.seconds)}")
         if self.limit is not None:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
+from ...hostlist import natural
 from ...table import Column
 from ..completeness import of_how_many
 from ..model import Row
@@ -34,7 +35,7 @@ def ledger_by_rank(row: Row) -> Iterator[tuple[RankId, Items]]:
             for place, id in enumerate(times.ids):
                 of_rank = {name: float(ms[place]) for name, ms in items.items()}
                 found[id].append({**of_rank, HIDDEN: hidden[place]})
-    for id in sorted(found, key=lambda id: (id.job, id.rank, id.node)):
+    for id in sorted(found, key=lambda id: (id.job, id.rank, natural(id.node))):
         yield id, mean_items(found[id])
 
 

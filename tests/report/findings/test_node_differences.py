@@ -6,6 +6,7 @@ import pytest
 
 from milabench_ddp.codec import write_record
 from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.faces import report_text
 from milabench_ddp.report.finding import Severity
 from milabench_ddp.results.node_state import NodeState, NodeStatus
 from milabench_ddp.results.run_dir import RunDir
@@ -36,7 +37,7 @@ def test_nodes_that_differ_and_nodes_that_were_not_used(tmp_path: Path, odd: str
     values = {**dict.fromkeys(["n1", "n2", "n3"], "580.95"), odd: "570.1"}
     assert different.evidence == {"key": "the driver", "values": values}
     assert (unused.sentence, unused.place) == ("n9 did not start: exit status 127", "n9")
-    assert unused.evidence == {"status": "failed", "log": ["no python"]}
+    assert unused.evidence == {"status": "failed", "nodes": ("n9",), "log": ("no python",)}
     assert (different.severity, unused.severity) == (Severity.WARNING, Severity.ERROR)
 
 
@@ -47,6 +48,29 @@ def test_a_node_that_lacks_something(tmp_path: Path) -> None:
     lacking = [each for each in found if each.name == "lacking_node"]
     assert [each.sentence for each in lacking] == [f"n2: {warning}" for warning in warnings]
     assert [each.place for each in lacking] == ["n2", "n2"]
+
+
+def test_many_nodes_are_one_finding(tmp_path: Path) -> None:
+    names = [f"n{number}" for number in range(64)]
+    why = "the setup command failed: module load cuda"
+    nodes = [NodeState(each, NodeStatus.FAILED, why, warnings=("no compiler",)) for each in names]
+    found = {finding.name: finding for finding in report_of([run(tmp_path, *nodes)]).findings}
+    unused, lacking = found["unused_node"], found["lacking_node"]
+    assert unused.sentence == f"64 nodes (n[0-63]) did not start: {why}"
+    assert (unused.place, unused.evidence["nodes"]) == ("n[0-63]", tuple(names))
+    assert lacking.sentence == "64 nodes (n[0-63]): no compiler"
+
+
+def test_one_cause_of_many_nodes_and_benchmarks_is_told_once(tmp_path: Path) -> None:
+    why = "the setup command failed: module load cuda/12.9"
+    nodes = [NodeState(f"n{number}", NodeStatus.FAILED, why) for number in range(64)]
+    folder = run(tmp_path, *nodes)
+    said = f"64 nodes (n[0-63]) did not start: {why}"
+    reasons = dict.fromkeys(["c-4", "c-8"], f"too few nodes: 0 of 64 can be used: {said}")
+    write_state(folder, "failed", {"b": "ok", "c-4": "lost", "c-8": "lost"}, reasons)
+    text = " ".join(report_text(report_of([folder])).split())
+    assert text.count(why) == 1
+    assert f"failed {said}, in 2: c-4, c-8" in text
 
 
 def test_equal_nodes_and_a_run_without_agents_have_no_finding(tmp_path: Path) -> None:

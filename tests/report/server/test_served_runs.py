@@ -29,7 +29,7 @@ def test_a_folder_may_hold_no_run_yet(tmp_path: Path) -> None:
 def test_how_a_benchmark_runs() -> None:
     assert Running("a", None, None, ()).sentence == "a runs"
     assert Running("a", 41.0, 600.0, ("n1", "n2")).sentence == (
-        "a runs on n1, n2 for 41 s of at most 10 min a launch"
+        "a runs on n[1-2] for 41 s of at most 10 min a launch"
     )
 
 

@@ -3,7 +3,7 @@
 import json
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from benchmarks.common import stacks
@@ -18,7 +18,18 @@ class UnsupportedError(Exception):
 
 
 class SkippedError(UnsupportedError):
-    """The device does not have what is to be measured: the benchmark is skipped, not failed."""
+    """The devices do not have, or their number does not allow, what is to be measured.
+
+    The benchmark is then skipped, and has not failed.
+    """
+
+
+def instead(ranks: int, can: Callable[[int], bool]) -> str:
+    """The nearest numbers of ranks that ``can``, as the end of a sentence: ``6 or 8 can``."""
+    fewer = next(filter(can, range(ranks - 1, 0, -1)), None)
+    more = next(filter(can, range(ranks + 1, 2 * ranks + 1)), None)
+    found = " or ".join(str(number) for number in (fewer, more) if number)
+    return f"{found} can" if found else "no number can"
 
 
 @contextmanager

@@ -75,6 +75,9 @@ def add_options(
     if batch_size is None:
         text += "; by default the model's own"
     add("--batch-size", type=cli.positive, default=batch_size, help=text)
+    text = "take a smaller batch, the largest that fits, where --batch-size does not fit the device"
+    add("--fit-batch", action="store_true", help=text)
+    parser.set_defaults(fitted={})  # what ``fitting.fit`` tells of a smaller batch
     add("--steps", type=cli.positive, default=steps, help="number of measured steps")
     cli.add_seconds(add, "--steps")
     text = "steps before the measured ones; at least one, because the first compiles and allocates"
@@ -166,7 +169,7 @@ def report(
     if run.group.rank == 0:
         replicas = strategy.data_parallel_size
         facts = model_facts(run, task, args.mode, args.batch_size, replicas)
-        facts |= strategy.metrics() | more
+        facts |= strategy.metrics() | args.fitted | more
         run.report(model=facts, compute_dtype=strategies.compute_dtype(args))
 
 

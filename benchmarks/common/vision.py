@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy
 from torchvision import models
 from torchvision.models.resnet import BasicBlock, Bottleneck
 
-from benchmarks.common import cli, data, flop_count, strategies, training
+from benchmarks.common import cli, data, fitting, flop_count, model_memory, strategies, training
 from benchmarks.common.data import LOADERS, Source, split_batch
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import Group
@@ -35,6 +35,16 @@ def options(
     training.add_options(parser, loaders=LOADERS)
     strategies.add_options(parser, modes, mode)
     return parser
+
+
+def checked(args: argparse.Namespace, group: Group) -> Workload:
+    """The classifier, which fits the devices, maybe with a smaller batch: see ``fitting.fit``."""
+    check_model(args)
+    workload = make_workload(args)
+    strategies.check(args, workload, group)
+    sample = data.Images(1, args.image_size, CLASSES, args.seed)[0]
+    fitting.fit(args, group, workload, model_memory.estimate(args, workload, sample, group))
+    return workload
 
 
 def check_model(args: argparse.Namespace) -> None:

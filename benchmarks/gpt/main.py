@@ -35,8 +35,8 @@ from pathlib import Path
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from benchmarks.common import attention, cli, data, overlap, program, strategies, training
-from benchmarks.common.failure import UnsupportedError
+from benchmarks.common import attention, cli, data, fitting, overlap, program, strategies, training
+from benchmarks.common.failure import SkippedError, UnsupportedError, instead
 from benchmarks.common.group import Group
 from benchmarks.common.session import Session, session
 from benchmarks.common.strategies import Strategy
@@ -62,19 +62,37 @@ def options() -> argparse.ArgumentParser:
     return parser
 
 
+def checked(args: argparse.Namespace, group: Group) -> tuple[Shape, Workload, fitting.Memory]:
+    """Shape and model, which fit the devices, maybe with a smaller batch: see ``fitting.fit``."""
+    shape = checked_shape(args, group.world_size)
+    workload = make_workload(args, shape)
+    needs = partial(memory.estimate, shape, ranks=group.world_size)
+    estimate = fitting.fit(args, group, workload, needs)
+    memory.check_reference(shape, args, group.device)
+    return shape, workload, estimate
+
+
 def checked_shape(args: argparse.Namespace, ranks: int) -> Shape:
-    """The shape of the model; ``UnsupportedError`` if unknown, or not divisible by ``ranks``."""
+    """The shape of the model.
+
+    ``UnsupportedError`` if unknown, ``SkippedError`` if ``ranks`` cannot share it equally.
+    """
     if args.model not in SHAPES:
         raise UnsupportedError(cli.unknown("model", args.model, SHAPES))
     shape = shape_of(args.model, args.vocab_size, args.block_size)
     shards = tensor_size(args, ranks)
-    if shape.groups % shards:
+    tokens = shape.block if args.sequence_parallel else 0
+
+    def share(count: int) -> bool:
+        return not (shape.groups % tensor_size(args, count) or tokens % tensor_size(args, count))
+
+    if not share(ranks):
         heads = "heads" if shape.groups == shape.heads else "heads of keys and values"
-        raise UnsupportedError(
-            f"{args.model} has {shape.groups} {heads}, which {shards} ranks cannot share equally"
+        what = f"{shape.groups} {heads}" + (f" and {tokens} tokens" if tokens % shards else "")
+        raise SkippedError(
+            f"{args.model} has {what}, which {shards} ranks cannot share equally: "
+            f"{instead(ranks, share)}"
         )
-    if args.sequence_parallel and shape.block % shards:
-        raise UnsupportedError(f"{shape.block} tokens cannot be shared by {shards} ranks")
     return shape
 
 
@@ -145,10 +163,7 @@ def train_step(run: Session, strategy: Strategy, batch: Batch) -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     args = options().parse_args(argv)
     with session(args.device, distributed=args.mode != "single") as run:
-        shape = checked_shape(args, run.group.world_size)
-        workload = make_workload(args, shape)
-        strategies.check(args, workload, run.group)
-        estimate = memory.checked_estimate(shape, args, run.group)
+        shape, workload, estimate = checked(args, run.group)
         sequences = replica_batch(args, run.group.world_size)
         tokens, flops = sequences * shape.block, shape.flop(sequences)
         task = Task(args.model, tokens, "tokens", flops, shape.parameters)

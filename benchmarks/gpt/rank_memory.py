@@ -2,38 +2,12 @@
 
 import argparse
 import math
-from dataclasses import dataclass
 
+from benchmarks.common.fitting import Memory
 from benchmarks.common.strategies.batches import PIPELINES, parts, replica_batch, tensor_size
 from benchmarks.common.strategies.pipeline import RECEIVES_INTO_OWN
 from benchmarks.gpt.shapes import Shape
 from benchmarks.gpt.shares import Bytes, share_of
-
-GIB = 2**30
-
-
-@dataclass(frozen=True)
-class Memory:
-    """Bytes on one device."""
-
-    weights: float
-    gradients: float
-    optimizer: float
-    activations: float
-    host: float = 0.0  # offloaded to the host; not in the total
-
-    @property
-    def total(self) -> float:
-        return self.weights + self.gradients + self.optimizer + self.activations
-
-    def mib(self) -> dict[str, float]:
-        """The parts as a payload, in MiB."""
-        parts = {"total": self.total} | vars(self)
-        return {name: round(value / 2**20, 1) for name, value in parts.items()}
-
-    def __str__(self) -> str:
-        parts = ("weights", "gradients", "optimizer", "activations")
-        return ", ".join(f"{name} {getattr(self, name) / GIB:.1f}" for name in parts)
 
 
 class RankMemory:

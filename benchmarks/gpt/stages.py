@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from torch import nn
 
-from benchmarks.common.failure import UnsupportedError
+from benchmarks.common.failure import SkippedError
 from benchmarks.common.workload import balanced_cuts
 from benchmarks.gpt.model import GPT
 from benchmarks.gpt.shapes import Shape
@@ -15,7 +15,7 @@ def stages(model: nn.Module, count: int) -> list[nn.Module]:
     """The model as ``count`` stages that follow each other, balanced by their parameters.
 
     The largest stage is as small as contiguous stages allow (``sequential_gpt`` of ptd_benchmark
-    fills greedily, with the same aim). ``UnsupportedError`` if there are fewer layers than stages.
+    fills greedily, with the same aim). ``SkippedError`` if there are fewer layers than stages.
     """
     assert isinstance(model, GPT)
     assert model.embedding is not None
@@ -41,7 +41,7 @@ class StageSize:
 
 
 def stage_sizes(shape: Shape, count: int) -> list[StageSize]:
-    """The sizes of ``count`` stages; ``UnsupportedError`` as for ``stages``."""
+    """The sizes of ``count`` stages; ``SkippedError`` as for ``stages``."""
     first, last = shape.end_parameters
     sizes = [first, *[shape.block_parameters] * shape.layers, last]
     found = []
@@ -53,7 +53,7 @@ def stage_sizes(shape: Shape, count: int) -> list[StageSize]:
 
 def _cuts(sizes: list[int], count: int) -> list[int]:
     if count > len(sizes):
-        raise UnsupportedError(
+        raise SkippedError(
             f"a model of {len(sizes) - 2} blocks, an embedding and a head cannot have {count} "
             f"stages"
         )

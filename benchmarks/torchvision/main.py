@@ -42,9 +42,8 @@ def train_step(run: Session, strategy: Strategy, batch: Batch) -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     args = options().parse_args(argv)
     with session(args.device) as run:
-        vision.check_model(args)
+        workload, task = vision.checked(args, run.group), vision.make_task(args)
         source = vision.make_source(args, run.group)
-        workload, task = vision.make_workload(args), vision.make_task(args)
         training.check_correctness(run, *vision.reduced(args, run.group))
 
         strategy = strategies.build(args, workload, run.group)

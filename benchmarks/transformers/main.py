@@ -27,8 +27,18 @@ from pathlib import Path
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from benchmarks.common import attention, cli, data, overlap, program, strategies, training
-from benchmarks.common.failure import UnsupportedError
+from benchmarks.common import (
+    attention,
+    cli,
+    data,
+    fitting,
+    model_memory,
+    overlap,
+    program,
+    strategies,
+    training,
+)
+from benchmarks.common.failure import SkippedError, UnsupportedError, instead
 from benchmarks.common.group import Group
 from benchmarks.common.session import Session, session
 from benchmarks.common.strategies import Strategy
@@ -38,6 +48,7 @@ from benchmarks.common.workload import Batch, Workload, misaligned, repeated_blo
 from benchmarks.transformers import models, stages
 
 SCALES = ("full", "tiny")
+SCORE = 10  # bytes that the loss needs for each score, beside the four that it keeps
 TENSOR, STAGED = ("bert", "vit"), ("bert", "gpt2", "vit")
 
 
@@ -56,6 +67,20 @@ def options() -> argparse.ArgumentParser:
     training.add_options(parser, batch_size=None)
     strategies.add_options(parser)
     return parser
+
+
+def checked(args: argparse.Namespace, group: Group) -> tuple[models.Size, Workload]:
+    """Size and model, which fit the devices, maybe with a smaller batch: see ``fitting.fit``."""
+    size = make_size(args)
+    args.batch_size = args.batch_size or size.batch_size
+    check_mode(args, size, group.world_size)
+    workload = make_workload(args, size)
+    strategies.check(args, workload, group)
+    scores = SCORE * size.length * size.vocabulary
+    sample = models.samples(size, 1, args.seed)[0]
+    needs = model_memory.estimate(args, workload, sample, group, scores)
+    fitting.fit(args, group, workload, needs)
+    return size, workload
 
 
 def make_size(args: argparse.Namespace) -> models.Size:
@@ -81,8 +106,10 @@ def check_mode(args: argparse.Namespace, size: models.Size, ranks: int) -> None:
         raise UnsupportedError(f"{args.model} cannot use mode {args.mode}: its attention {why}")
     shards = tensor_size(args, ranks)
     if size.heads % shards:
-        raise UnsupportedError(
-            f"{args.model} has {size.heads} heads, which {shards} ranks cannot share equally"
+        others = instead(ranks, lambda count: size.heads % tensor_size(args, count) == 0)
+        raise SkippedError(
+            f"{args.model} has {size.heads} heads, which {shards} ranks cannot share equally: "
+            f"{others}"
         )
 
 
@@ -147,11 +174,7 @@ def train_step(run: Session, strategy: Strategy, batch: Batch) -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     args = options().parse_args(argv)
     with session(args.device, distributed=args.mode != "single") as run:
-        size = make_size(args)
-        args.batch_size = args.batch_size or size.batch_size
-        check_mode(args, size, run.group.world_size)
-        workload = make_workload(args, size)
-        strategies.check(args, workload, run.group)
+        size, workload = checked(args, run.group)
         samples = replica_batch(args, run.group.world_size)
         items, flops = size.items(samples), size.flop(samples)
         task = Task(args.model, items, size.units, flops, models.parameters(workload))

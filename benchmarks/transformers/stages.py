@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.distributed.tensor.parallel import ColwiseParallel, ParallelStyle, RowwiseParallel
 
-from benchmarks.common.failure import UnsupportedError
+from benchmarks.common.failure import SkippedError
 from benchmarks.common.workload import balanced_cuts, repeated_blocks
 
 # Ends of the names of matrices that are sharded by their outputs (heads, hidden units), and of
@@ -39,11 +39,11 @@ def tp_plan(model: nn.Module) -> dict[str, ParallelStyle]:
 def stages(model: nn.Module, count: int) -> list[nn.Module]:
     """The model as ``count`` stages that follow each other, balanced by their parameters.
 
-    ``UnsupportedError`` if there are fewer parts than stages. T5 has two streams and no stages.
+    ``SkippedError`` if there are fewer parts than stages. T5 has two streams and no stages.
     """
     parts = _parts(model)
     if count > len(parts):
-        raise UnsupportedError(
+        raise SkippedError(
             f"a model of {len(parts) - 2} blocks and two ends cannot have {count} stages"
         )
     sizes = [sum(p.numel() for p in part.parameters_in(model)) for part in parts]

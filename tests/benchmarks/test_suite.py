@@ -8,7 +8,6 @@ import pytest
 from benchmarks.gpt import memory
 from milabench_ddp.config.conditions import MachineFacts
 from milabench_ddp.config.load import SuiteRequest, load
-from milabench_ddp.config.sizing import BatchSizing, Sizer, read_scaling
 from tests.support.programs import BENCHMARKS, program
 
 CONFIG = BENCHMARKS.parent / "config"
@@ -50,22 +49,6 @@ def test_the_full_sizes_fit_in_80_gb_on_paper(name, ranks):
             count = 1 if args.mode == "single" else ranks
             shape = gpt.checked_shape(args, count)
             assert memory.estimate(shape, args, count).total < 65e9, benchmark.name
-
-
-@pytest.mark.parametrize(("capacity", "share"), [(40536, 1.0), (81559, 0.85)])
-def test_batches_of_transformers_fit_where_sizing_chooses_them(capacity, share):
-    observed = read_scaling(CONFIG / "_scaling.yaml")
-    sizer = Sizer(
-        BatchSizing(auto=capacity < 81559, config=CONFIG / "_scaling.yaml"),
-        MachineFacts("cuda", 1, 2, 2, "GPU", capacity, Path("/nowhere")),
-    )
-    batches = {b.name: dict(pairwise(b.argv)).get("--batch-size") for b in suite("full").benchmarks}
-    assert observed.keys() <= batches.keys()
-    for name, ((few, little), (many, much)) in observed.items():
-        chosen = int(sizer.batch_size(name, batches[name]))
-        assert chosen >= 8, name
-        needs = little + (chosen - few) * (much - little) / (many - few)
-        assert needs <= share * capacity, name
 
 
 def test_dynamo_is_models_by_backends_by_breaks():

@@ -4,18 +4,16 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from unittest.mock import patch
-from weakref import finalize
 
 import torch
-from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor
 from torch.distributed.tensor._sharding_prop import ShardingPropagator
-from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
-from torch.utils._pytree import tree_leaves
+from torch.utils._python_dispatch import _disable_current_modes
 
 from benchmarks.common import strategies
+from benchmarks.common.allocated import Allocated
 from benchmarks.common.precision import PRECISIONS
 from benchmarks.common.strategies import pipeline, sharded
 from benchmarks.common.strategies.batches import chunks, replica_batch
@@ -27,48 +25,19 @@ from tests.support.fake_ranks import fake_ranks
 _SHAPES = "_propagate_tensor_meta_non_cached"
 
 
-class Allocated(TorchDispatchMode):
-    """Counts the bytes of all storages that operations make, while they exist, and their peak."""
+@contextmanager
+def with_resizes(mode):
+    """Count also what FSDP does to storages by itself: it frees them and takes them back."""
+    right = torch.UntypedStorage.resize_
 
-    def __init__(self):
-        super().__init__()
-        self.now = self.peak = 0
-        self._sizes = {}
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        if DTensor in types:
-            return NotImplemented
-        out = function(*args, **(kwargs or {}))
-        for value in tree_leaves(out):
-            if isinstance(value, Tensor) and value.device.type == "cpu":
-                self._see(value.untyped_storage())
+    def resize(storage, size):
+        out = right(storage, size)
+        if mode.knows(storage) or size:
+            mode.see(storage)
         return out
 
-    def _see(self, storage):
-        key = storage._cdata
-        if key not in self._sizes:
-            finalize(storage, self._resized, key, 0).atexit = False
-        self._resized(key, storage.nbytes())
-
-    def _resized(self, key, size):
-        self.now += size - self._sizes.pop(key, 0)
-        if size:
-            self._sizes[key] = size
-        self.peak = max(self.peak, self.now)
-
-    @contextmanager
-    def with_resizes(self):
-        """Count also what FSDP does to storages by itself: it frees them and takes them back."""
-        right, mode = torch.UntypedStorage.resize_, self
-
-        def resize(storage, size):
-            out = right(storage, size)
-            if storage._cdata in mode._sizes or size:
-                mode._see(storage)
-            return out
-
-        with patch.object(torch.UntypedStorage, "resize_", resize), self:
-            yield self
+    with patch.object(torch.UntypedStorage, "resize_", resize), mode:
+        yield mode
 
 
 def peak_of_a_step(args, workload, tokens, ranks, rank=0, steps=2):
@@ -91,7 +60,7 @@ def peak_of_a_step(args, workload, tokens, ranks, rank=0, steps=2):
         patch.object(torch.nn.Module, "to", to_type),
         patch.object(torch, "rms_norm", rms_norm),
         FakeTensorMode(allow_non_fake_inputs=True),
-        Allocated().with_resizes() as memory,
+        with_resizes(Allocated()) as memory,
     ):
         strategy = strategies.build(args, workload, group)
         batch = words.clone(), words.clone()

@@ -4,8 +4,9 @@ import argparse
 
 import torch
 
-from benchmarks.common.failure import UnsupportedError
+from benchmarks.common.failure import SkippedError, UnsupportedError, instead
 from benchmarks.common.group import Group
+from benchmarks.common.precision import PRECISIONS
 from benchmarks.common.strategies import float8
 from benchmarks.common.strategies.batches import (
     MICROBATCHES,
@@ -24,8 +25,12 @@ from benchmarks.common.workload import Workload
 
 
 def check(args: argparse.Namespace, workload: Workload, group: Group) -> None:
-    """Raise ``UnsupportedError`` for a combination that would fail, hang, or train wrongly."""
+    """Raise ``UnsupportedError`` for a combination that would fail, hang, or train wrongly.
+
+    It is a ``SkippedError`` if other devices, or another number of ranks, could train it.
+    """
     check_options(args)
+    PRECISIONS[args.precision].activate(group.device)
     _check_model(args, workload)
     _check_mesh(args, group.world_size)
     if args.mode in PIPELINES:
@@ -105,8 +110,9 @@ def _check_mesh(args: argparse.Namespace, ranks: int) -> None:
     if args.mode in sizes:
         option, size = sizes[args.mode]
         if ranks % size(args, ranks):
-            raise UnsupportedError(
-                f"{ranks} ranks cannot be divided by {option} {size(args, ranks)}"
+            others = instead(ranks, lambda count: count % size(args, count) == 0)
+            raise SkippedError(
+                f"{ranks} ranks cannot be divided by {option} {size(args, ranks)}: {others}"
             )
 
 

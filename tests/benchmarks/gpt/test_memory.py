@@ -5,7 +5,9 @@ import pytest
 import torch
 
 from benchmarks.common import strategies
-from benchmarks.common.failure import UnsupportedError
+from benchmarks.common.allocated import Allocated
+from benchmarks.common.failure import SkippedError
+from benchmarks.common.fitting import GIB
 from benchmarks.common.group import Group
 from benchmarks.common.strategies import float8
 from benchmarks.common.strategies.batches import PIPELINES, pipeline_size
@@ -13,7 +15,8 @@ from benchmarks.gpt import main as gpt_main
 from benchmarks.gpt import memory as gpt_memory
 from benchmarks.gpt.rank_memory import RankMemory
 from benchmarks.gpt.shapes import SHAPES, Shape, shape_of
-from tests.support.fake_training import Allocated, peak_of_a_step
+from tests.support.fake_gpu import fake_gpu
+from tests.support.fake_training import peak_of_a_step
 
 SHAPE = shape_of("GPTXXXL", 3072, 128)
 
@@ -54,34 +57,31 @@ def test_shards_on_the_host():
     assert estimate(mode="fsdp", cpu_offload=True).optimizer == 0
 
 
-def test_what_cannot_fit_is_refused(monkeypatch):
-    monkeypatch.setattr(gpt_memory, "capacity", lambda device: 80 * gpt_memory.GIB)
-    group = Group(torch.device("cpu"), 0, 8)
+def checked(ranks, gib, host=2048, **given):
+    """The estimate of a GPT on GPUs of ``gib`` GiB."""
+    asked = {"model": "GPTXXXL", "block_size": 128} | given
+    args = argparse.Namespace(**vars(gpt_main.options().parse_args([])) | asked)
+    with fake_gpu(gib, ranks, host=host) as group:
+        return gpt_main.checked(args, group)[2]
+
+
+def test_what_cannot_fit_is_skipped():
     with pytest.raises(
-        UnsupportedError, match=r"GPTXXXL in mode ddp on 8 ranks needs about 13\d\.\d GiB"
+        SkippedError,
+        match=r"GPTXXXL in mode ddp on 8 ranks needs about 13\d\.\d GiB on each \(.*\), "
+        r"but 74\.3 can be used: --batch-size 1 fits",
     ):
-        gpt_memory.checked_estimate(
-            SHAPE, options(mode="ddp", optimizer="sgd", batch_size=64), group
-        )
-    gpt_memory.checked_estimate(SHAPE, options(mode="fsdp"), group)
+        checked(8, 80, mode="ddp", batch_size=64)
+    checked(8, 80, mode="fsdp")
 
 
-def test_ranks_share_the_host(monkeypatch):
-    alone = gpt_memory.capacity(torch.device("cpu"))
-    monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
-    assert gpt_memory.capacity(torch.device("cpu")) == alone / 4
-
-
-def test_what_is_offloaded_must_fit_the_host(monkeypatch):
-    monkeypatch.setattr(
-        gpt_memory, "capacity", lambda device: (15 if device.type == "cpu" else 80) * gpt_memory.GIB
-    )
-    asked = options(mode="fsdp", cpu_offload=True)
+def test_what_is_offloaded_must_fit_the_host():
+    asked = {"mode": "fsdp", "cpu_offload": True}
     with pytest.raises(
-        UnsupportedError, match=r"on 4 ranks needs about 19\.\d GiB of the host .* it has 15\.0"
+        SkippedError, match=r"on 4 ranks needs about 19\.\d GiB of the host .* it has 15\.0"
     ):
-        gpt_memory.checked_estimate(SHAPE, asked, Group(torch.device("cuda", 0), 0, 4))
-    gpt_memory.checked_estimate(SHAPE, asked, Group(torch.device("cuda", 0), 0, 8))
+        checked(4, 80, host=15, **asked)
+    checked(8, 80, host=15, **asked)
 
 
 @pytest.mark.parametrize(
@@ -89,17 +89,15 @@ def test_what_is_offloaded_must_fit_the_host(monkeypatch):
     [
         (1024, {"mode": "fsdp"}),
         (1024, {"mode": "tp-fsdp", "tp_size": 8}),
-        (1024, {"mode": "pdp", "ndevice_per_proc": 128}),
+        (1024, {"mode": "pdp", "ndevice_per_proc": 128, "chunks": 128}),
     ],
 )
-def test_the_largest_fits_where_it_is_spread_enough(monkeypatch, ranks, argv):
-    monkeypatch.setattr(gpt_memory, "capacity", lambda device: 80 * gpt_memory.GIB)
-    shape = shape_of("GPT1T", 3072, 1024)
+def test_the_largest_fits_where_it_is_spread_enough(ranks, argv):
     asked = {"model": "GPT1T", "precision": "bf16", "batch_size": 1, "optimizer": "adamw"}
-    args = options(**asked, activation="checkpoint", **argv)
-    gpt_memory.checked_estimate(shape, args, Group(torch.device("cuda", 0), 0, ranks))
-    with pytest.raises(UnsupportedError, match=r"GPT1T in mode .* on 8 ranks needs about \d+"):
-        gpt_memory.checked_estimate(shape, args, Group(torch.device("cuda", 0), 0, 8))
+    asked |= {"activation": "checkpoint", "block_size": 1024, **argv}
+    checked(ranks, 80, **asked)
+    with pytest.raises(SkippedError, match=r"GPT1T in mode .* on (8|128) ranks needs about \d+"):
+        checked(asked.get("ndevice_per_proc", 8), 80, **asked)
 
 
 SMALL = replace(SHAPES["GPT1B"], layers=6, block=1024)
@@ -193,12 +191,10 @@ def test_casts_to_fp8_take_memory(monkeypatch, argv, ranks, batch):
     expect_what_a_step_allocates(SMALL, argv, ranks, batch)
 
 
-def test_zero_bubbles_need_at_least_so_much(monkeypatch):
-    monkeypatch.setattr(gpt_memory, "capacity", lambda device: gpt_memory.GIB)
+def test_zero_bubbles_need_at_least_so_much():
     for schedule, words in (("1F1B", "needs about"), ("ZBVZeroBubble", "needs at least")):
-        asked = options(mode="pipeline", schedule=schedule, batch_size=8)
-        with pytest.raises(UnsupportedError, match=words):
-            gpt_memory.checked_estimate(SHAPE, asked, Group(torch.device("cpu"), 0, 4))
+        with pytest.raises(SkippedError, match=words):
+            checked(4, 3, mode="pipeline", schedule=schedule, batch_size=8)
 
 
 def test_the_estimate_of_ddp_is_what_a_step_allocates():
@@ -224,19 +220,9 @@ def test_tensors_on_the_host_take_powers_of_two():
     assert odd == 2 * wide  # 2064 is more than 2048
 
 
-def test_a_gpu_needs_memory_for_its_context(monkeypatch):
-    asked, gpu = options(mode="ddp"), Group(torch.device("cuda", 0), 0, 8)
-    needed = gpt_memory.estimate(SHAPE, asked, 8).total
-    monkeypatch.setattr(gpt_memory, "capacity", lambda device: needed + gpt_memory.GIB)
-    with pytest.raises(UnsupportedError, match=r"in mode ddp on 8 ranks needs about"):
-        gpt_memory.checked_estimate(SHAPE, asked, gpu)
-    gpt_memory.checked_estimate(SHAPE, asked, replace(gpu, device=torch.device("cpu")))
-
-
 def test_the_check_needs_one_device_of_its_own(monkeypatch):
-    monkeypatch.setattr(gpt_memory, "capacity", lambda device: 3 * gpt_memory.GIB)
-    deep, group = Shape(layers=2000, heads=4, width=64), Group(torch.device("cpu"), 0, 64)
-    asked = {"mode": "fsdp", "activation": "checkpoint", "batch_size": 1, "optimizer": "adamw"}
-    gpt_memory.checked_estimate(deep, options(**asked), group)
-    with pytest.raises(UnsupportedError, match=r"^--check-correctness of .* needs about 3\.\d GiB"):
-        gpt_memory.checked_estimate(deep, options(**asked, check_correctness=True), group)
+    monkeypatch.setattr(gpt_memory.fitting, "capacity", lambda device: 3 * GIB)
+    deep, cpu = Shape(layers=2000, heads=4, width=64), torch.device("cpu")
+    gpt_memory.check_reference(deep, options(optimizer="adamw"), cpu)
+    with pytest.raises(SkippedError, match=r"^--check-correctness of .* needs about 3\.\d GiB"):
+        gpt_memory.check_reference(deep, options(optimizer="adamw", check_correctness=True), cpu)

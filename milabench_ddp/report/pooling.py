@@ -253,6 +253,9 @@ def _settings(run: Run, name: str, with_header: bool) -> Facts:
         used |= set(map(str, devices)) if isinstance(devices, list) else set()
         if record.device is not None:
             used.add(str(record.device))
+        model = record.reported("model")
+        if "asked_batch_size" in model:  # the program took a smaller one
+            found["argv.--batch-size"] = str(model.get("batch_size"))
     found["devices"] = str(len(used))
     return found
 

@@ -59,3 +59,16 @@ def test_the_allocator_ran_out_of_memory(tmp_path: Path) -> None:
 def test_with_room_to_spare_nothing_is_told(tmp_path: Path) -> None:
     names = {each.name for each in report_of([run_of(tmp_path)]).findings}
     assert not names & {"near_memory_limit", "allocator_retries"}
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_smaller_batch_is_told_with_the_size_of_the_device(tmp_path: Path, several: bool) -> None:
+    fitted = {"asked_batch_size": 32, "batch_size": 8, "device_gib": 23.5}
+    for name, model in (("a", fitted), ("b", {"batch_size": 32}), ("c", fitted)):
+        if several or name != "c":
+            write(tmp_path, f"{name}.0", job(name), start(), told(model=model), end())
+    found = [f.sentence for f in report_of([tmp_path]).findings if f.name == "smaller_batch"]
+    assert (
+        found
+        == ["a: batch 8 instead of 32: 24 GiB", "c: batch 8 instead of 32: 24 GiB"][: 1 + several]
+    )

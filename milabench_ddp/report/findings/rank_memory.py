@@ -49,3 +49,17 @@ def _others(found: Sequence[RankMemory], worst: RankMemory) -> str:
 def memory_not_sampled(row: Row) -> Finds:
     if row.reserved >= 0 and row.summary.peak_memory_source != "device":
         yield Found()
+
+
+@finding(
+    "note",
+    "batch {batch} instead of {asked}: {gib:.0f} GiB",
+    many="smaller batches, which fit the devices, in {count} benchmarks: {all}",
+    each="{benchmark} {batch} instead of {asked} ({gib:.0f} GiB)",
+)
+def smaller_batch(row: Row) -> Finds:
+    """Programs that took a smaller batch than they were given: ``--fit-batch``."""
+    model = row.reported("model")
+    if "asked_batch_size" in model:
+        asked, batch = model["asked_batch_size"], model.get("batch_size")
+        yield Found("", {"batch": batch, "asked": asked, "gib": model.get("device_gib", 0.0)})

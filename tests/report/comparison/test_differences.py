@@ -11,6 +11,7 @@ from milabench_ddp.report.comparison.differences import side_differences
 from milabench_ddp.report.comparison.sides import Side
 from tests.support.compared_runs import launched
 from tests.support.described_runs import MACHINE, META, SETTINGS
+from tests.support.result_files import told
 
 BENCHMARKS = {"b": [100.0], "b.c": [100.0], "d": [100.0], "e": [100.0]}
 
@@ -46,6 +47,15 @@ def test_versions_nodes_and_devices(
         inner = inner[key]
     inner[last] = value
     assert differing(tmp_path, meta=meta) == [SideDifference(*expected)]
+
+
+def test_a_batch_that_a_program_made_smaller(tmp_path: Path) -> None:
+    before = launched(tmp_path / "a", {"b": [100.0]})
+    after = launched(tmp_path / "b", {"b": [100.0]})
+    with (after / "b.D0.data").open("a") as file:
+        file.write(told(model={"asked_batch_size": 32, "batch_size": 8, "device_gib": 23.5}))
+    found = side_differences(Side.read(str(before)), Side.read(str(after)))
+    assert found == [SideDifference("b: argv.--batch-size", "32", "8")]
 
 
 def test_settings_that_differ_alike_are_one_difference(tmp_path: Path) -> None:

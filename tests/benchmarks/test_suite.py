@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -37,6 +38,19 @@ def test_every_program_is_measured_by_time_and_has_steps_to_compare_ranks(preset
         if name not in ("comm", "pairs"):  # which are compared by their links
             least = args.steps if "steps" in args else args.repeat
             assert (least, args.warmup >= 6) == (20, True), benchmark.name
+
+
+@pytest.mark.parametrize("preset", ["small", "full"])
+@pytest.mark.parametrize("name", ["ddp", "everything"])
+@pytest.mark.parametrize("mebibytes", [40, 50, 60, 126])  # A100, H100, H200, B200
+def test_vectors_are_longer_than_the_cache_of_any_gpu(monkeypatch, preset, name, mebibytes):
+    membw = program("membw")
+    gpu = SimpleNamespace(L2_cache_size=mebibytes * 2**20)
+    monkeypatch.setattr(membw.torch.cuda, "get_device_properties", lambda _: gpu)
+    runs = [b for b in suite(preset, name).benchmarks if b.program.parent.name == "membw"]
+    asked = {membw.options().parse_args(b.argv).bytes for b in runs}
+    (length,) = (membw.length(membw.torch.device("cuda", 0), bytes_) for bytes_ in asked)
+    assert 4 * mebibytes * 2**20 <= length <= 2**30
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4, 8])

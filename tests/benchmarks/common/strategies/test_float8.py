@@ -70,26 +70,6 @@ def test_inductor_computes_rows_again_as_they_were(torchao, recipe, rounds_as_ea
     assert inductor.emulate_precision_casts is rounds_as_eager
 
 
-@pytest.mark.parametrize("recipe", ["tensorwise", "rowwise"])
-def test_a_layer_multiplies_numbers_of_four_bits(torchao, recipe):
-    """With a largest value of 448, e4m3's own, 1.0625 rounds to 1, and 448 to itself."""
-    block = nn.ModuleDict({"a": nn.Linear(16, 16, bias=False), "b": nn.Linear(16, 8, bias=False)})
-    swap([block], recipe, shards=1)
-    layer, other = block["a"], block["b"]
-    assert type(other) is nn.Linear
-    with torch.no_grad():
-        layer.weight.copy_(448 * torch.eye(16))
-    x = torch.full((16, 16), 1.0625)
-    x[:, 0] = 448
-    x.requires_grad_()
-    out = layer(x)
-    assert torch.equal(out[:, 0], torch.full((16,), 448.0**2))
-    assert torch.equal(out[:, 1:], torch.full((16, 15), 448.0))
-    out.backward(torch.eye(16))
-    assert torch.equal(x.grad, layer.weight)
-    assert torch.equal(layer.weight.grad[0, :2], torch.tensor([448.0, 1.0]))
-
-
 def test_the_model_keeps_its_parameters(torchao):
     args = options("--mode single --float8 tensorwise", precision="bf16")
     strategy = strategies.build(args, workload(args), Group(torch.device("cpu")))

@@ -3,9 +3,10 @@
     python perf/gpu_truth.py [--device cuda]
 
 - the time between two marks against the sum of the kernels in it, by PyTorch's profiler: 3 %;
-- TFLOP/s of ``flops`` and GB/s of ``membw`` against ``triton.testing.do_bench`` (on a CPU, where
-  there is no Triton, ``torch.utils.benchmark``): at least 0.99 of it;
-- values of the fp8 product against the same numbers in fp32: 2 %.
+- TFLOP/s of ``flops`` and GB/s of ``membw`` against ``triton.testing.do_bench_cudagraph`` (on a
+  CPU, where there is no Triton, ``torch.utils.benchmark``): within 1 %. Both call without a pause:
+  ``do_bench`` flushes the cache before each call, a rest in which the device cools, and its clock
+  rises. What it tells is printed beside them.
 """
 
 import argparse
@@ -20,42 +21,46 @@ from torch.utils.benchmark import Timer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.common.clocks import clock_of
-from benchmarks.common.failure import UnsupportedError
 from benchmarks.flops import main as flops
 from benchmarks.membw import main as membw
 
 Check = tuple[str, float, float, float]  # what, the figure, and its bounds
 ROUNDS, CALLS = 8, 20
+LASTS = 200.0  # ms, as do_bench_cudagraph: a device that is loaded longer is slower
 
 
 def marked_ms(call: Callable[[], object], device: torch.device) -> float:
-    """Milliseconds of one call, by the marks that programs use."""
+    """Milliseconds of one call, by the marks that programs use, of calls that take ``LASTS``."""
     clock = clock_of(device)
-    call()
-    start = clock.mark()
-    for _ in range(CALLS):
-        call()
-    end = clock.mark()
-    clock.wait(end)
-    return clock.milliseconds(start, end) / CALLS
+    count = 1
+    while True:
+        start = clock.mark()
+        for _ in range(count):
+            call()
+        end = clock.mark()
+        clock.wait(end)
+        took = clock.milliseconds(start, end)
+        if took >= LASTS / 2:
+            return took / count
+        count = min(round(count * LASTS / max(took, 1e-3)) + 1, 100 * count)
 
 
-def other_ms(call: Callable[[], object], device: torch.device) -> float:
-    """Milliseconds of one call, by somebody else's instrument."""
+def other_ms(call: Callable[[], object], device: torch.device, *, flush: bool = False) -> float:
+    """Milliseconds of one call, by somebody else's instrument; ``flush``: with pauses between."""
     if device.type == "cpu":
         timed = Timer("call()", globals={"call": call}).blocked_autorange(min_run_time=0.1)
         return float(timed.mean * 1e3)
-    from triton.testing import do_bench
+    from triton.testing import do_bench, do_bench_cudagraph
 
-    return float(do_bench(call, return_mode="mean"))
+    return float((do_bench if flush else do_bench_cudagraph)(call, return_mode="mean"))
 
 
-def speed(call: Callable[[], object], device: torch.device) -> float:
+def speed(call: Callable[[], object], device: torch.device, *, flush: bool = False) -> float:
     """Our speed over the other's, by the quickest of rounds in turn."""
     ours, others = [], []
     for _ in range(ROUNDS):
         ours.append(marked_ms(call, device))
-        others.append(other_ms(call, device))
+        others.append(other_ms(call, device, flush=flush))
     return min(others) / min(ours)
 
 
@@ -91,7 +96,9 @@ def checks(device: torch.device) -> Iterator[Check]:
     multiply, _ = flops.product((side, side, side), "bf16", device, seed=0)
     marks, kernels = profiled_ms(multiply, device)
     yield "marks over the profiler's kernels", marks / kernels, 0.97, 1.03
-    yield f"flops over {_other(device)}", speed(multiply, device), 0.99, 1.1
+    if device.type != "cpu":
+        yield "flops over do_bench, which cools", speed(multiply, device, flush=True), 0.8, 1.1
+    yield "flops over another instrument", speed(multiply, device), 0.99, 1.01
 
     vectors = [
         torch.rand(2**24 if device.type == "cpu" else 2**28, device=device) for _ in range(3)
@@ -100,26 +107,7 @@ def checks(device: torch.device) -> Iterator[Check]:
     def triad() -> None:
         membw.OPERATIONS["triad"].call(*vectors)
 
-    yield f"membw over {_other(device)}", speed(triad, device), 0.99, 1.1
-
-    try:
-        if device.type != "cpu":  # where PyTorch has the product, too, but slowly
-            flops.check_fp8(device, 32, 48)
-    except UnsupportedError as error:
-        print(f"fp8: {error}")
-        return
-    multiply, result = flops.product((16, 32, 48), flops.FP8, device, seed=1)
-    multiply()
-    torch.manual_seed(1)
-    a = torch.randn(16, 48, device=device).to(torch.float8_e4m3fn).float()
-    b = torch.randn(32, 48, device=device).to(torch.float8_e4m3fn).float()
-    expected = a @ b.T
-    error = float((result.float() - expected).norm() / expected.norm())
-    yield "relative error of the fp8 product", error, 0.0, 0.02
-
-
-def _other(device: torch.device) -> str:
-    return "torch.utils.benchmark" if device.type == "cpu" else "do_bench"
+    yield "membw over another instrument", speed(triad, device), 0.99, 1.01
 
 
 def main() -> None:

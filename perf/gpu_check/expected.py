@@ -1,0 +1,86 @@
+"""How long each step takes on an H200: from the suite's own step counts, FLOP and bytes.
+
+A benchmark takes ``START``, its warm-up, and its steps or seconds, whichever are more:
+
+    START + max(warmup * step, seconds / 10) + max(steps * step, seconds)
+
+A step is the FLOP of the program's own formula over a published rate, for images their number over
+a published rate, for memory its bytes over the rate of the data sheet.
+"""
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from milabench_ddp.commands import setup
+from milabench_ddp.config.conditions import MachineFacts
+from milabench_ddp.config.load import load
+from milabench_ddp.config.system import System
+from milabench_ddp.options.parser import parse_options
+
+from .parts import PARTS, Step
+
+FOLDER = Path("/tmp/check")
+H200 = MachineFacts("cuda", 1, 1, 1, "NVIDIA H200", 143771, FOLDER)
+PRODUCTS = {"fp32": 50e12, "tf32": 420e12, "fp16": 785e12, "bf16": 785e12, "fp8": 1400e12}
+TRAINING = 0.41 * 989e12  # FLOP/s: llm-foundry's GPT of 1.3B on H100
+IMAGE = 24.5e9 * 4292  # FLOP/s: ResNet-50, of 24.5e9 for an image, at milabench's 4,292 images/s
+MEMORY, LINK = 4.8e12, 55e9  # bytes/s: its data sheet; 16 lanes of PCIe 5 from pinned memory
+# What no table has: a process with torch, CUDA's context and a model; inductor on 24 blocks.
+START, COMPILE = 12.0, 60.0
+SCRIPTS = {"what others measure": 40.0, "what only a GPU shows": 60.0, "what timing costs": 60.0}
+
+
+def told() -> Iterator[str]:
+    """The lines of a table: each step with its benchmarks and seconds, and the sum so far."""
+    total = 0.0
+    yield f"{'step':24}{'benchmarks':>12}{'seconds':>9}{'sum':>7}"
+    for part in PARTS.values():
+        for step in part("cuda", FOLDER):
+            taken = benchmarks(step) if step.run else {"": SCRIPTS[step.title]}
+            total += sum(taken.values())
+            count = str(len(taken)) if step.run else ""
+            yield f"{step.title:24}{count:>12}{sum(taken.values()):9.0f}{total:7.0f}"
+
+
+def benchmarks(step: Step) -> Mapping[str, float]:
+    """The seconds of each benchmark of a run that one GPU can run."""
+    options: Any = parse_options("run", step.argv[step.argv.index("run") + 1 :])
+    suite = load(setup.request(options, System()), H200)
+    return {one.name: seconds(one.program.parent.name, one.argv) for one in suite.benchmarks}
+
+
+def seconds(program: str, argv: Sequence[str]) -> float:
+    """Those of a program with these options."""
+    main = import_module(f"benchmarks.{program}.main")
+    args = main.options().parse_args(argv)
+    step = step_seconds(program, main, args)
+    steps = args.steps if "steps" in args else args.repeat
+    measured = args.seconds or 0.0
+    compiles = getattr(args, "compile", "none") == "inductor" and "tiny" not in argv
+    warmup = max(args.warmup * step, measured / 10)
+    return float(START + compiles * COMPILE + warmup + max(steps * step, measured))
+
+
+def step_seconds(program: str, main: Any, args: argparse.Namespace) -> float:
+    """The seconds of a step."""
+    if program == "flops":
+        flop = 1e12 * main.tflop(args.m, args.n, args.k or args.n, args.number)
+        rate = PRODUCTS[args.dtype] / (len(main.SWEEP) if args.sweep else 1)
+    elif program in ("membw", "transfer"):
+        flop = args.number * (args.bytes or 256 * 2**20)
+        rate = LINK if program == "transfer" else MEMORY / main.OPERATIONS[args.op].vectors
+    elif program == "gpt":
+        flop, rate = main.checked_shape(args, 1).flop(args.batch_size), TRAINING
+    elif program == "transformers":
+        size = main.make_size(args)
+        flop, rate = size.flop(args.batch_size or size.batch_size), TRAINING
+    elif program == "elastic_ddp":
+        flop, rate = 0.5e-3, 1.0  # a tiny network: what the host takes to queue it
+    else:
+        from benchmarks.common.vision import make_task
+
+        flop, rate = make_task(args).flops or 0.0, IMAGE
+    return float(flop / rate)

@@ -1,0 +1,75 @@
+"""What is missing is told at once, with the command that makes wheels; carried ones are used."""
+
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from perf.gpu_check import packages
+from perf.gpu_check.__main__ import main
+from tests.support.package_copy import REPOSITORY
+
+
+@pytest.fixture(autouse=True)
+def path(monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+
+def wheel(folder, tag="py3-none-any"):
+    """A wheel of a module that nobody has."""
+    folder.mkdir()
+    info = "made_up-1.0.dist-info"
+    with zipfile.ZipFile(folder / f"made_up-1.0-{tag}.whl", "w") as file:
+        file.writestr("made_up.py", "VALUE = 1")
+        file.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: made-up\nVersion: 1.0\n")
+        file.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        file.writestr(f"{info}/RECORD", "")
+    return folder
+
+
+def test_nothing_is_missing_here(tmp_path):
+    assert packages.provide(tmp_path / "wheels", tmp_path / "site") == ""
+
+
+def test_all_that_is_missing_is_told_with_the_command(monkeypatch, tmp_path):
+    missing = {"made_up": "made-up", "made_up_too": "made-up-too"}
+    monkeypatch.setattr(packages, "CARRIED", {**packages.CARRIED, **missing})
+    told = packages.provide(tmp_path / "wheels", tmp_path / "site")
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    assert told.startswith("missing: made-up, made-up-too. ")
+    assert f"--python-version {version} --platform manylinux_2_28_x86_64 " in told
+    assert "-d wheels made-up made-up-too\n" in told
+
+
+def test_carried_wheels_are_installed_into_the_folder(monkeypatch, tmp_path):
+    monkeypatch.setattr(packages, "CARRIED", {"made_up": "made-up"})
+    site = tmp_path / "site"
+    assert packages.provide(wheel(tmp_path / "wheels"), site) == ""
+    assert (site / "made_up.py").exists()
+    assert sys.path[-1] == str(site)
+
+
+def test_wheels_of_another_python_are_told(monkeypatch, tmp_path):
+    monkeypatch.setattr(packages, "CARRIED", {"made_up": "made-up"})
+    told = packages.provide(wheel(tmp_path / "wheels", "cp27-none-any"), tmp_path / "site")
+    assert "made_up-1.0-cp27-none-any.whl is not a supported wheel" in told
+    assert "missing: made-up. " in told
+
+
+def test_no_torch_is_not_no_gpu(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(packages, "OF_THE_MACHINE", {"made_up_torch": "torch"})
+    assert main([str(tmp_path)]) == 2
+    err = capsys.readouterr().err
+    assert f"no torch in {sys.executable}: take the Python of this machine that has them" in err
+    assert "GPU" not in err
+
+
+def test_no_gpu_is_told_with_the_reason_of_torch(tmp_path):
+    command = ["bash", "perf/gpu_check.sh", str(tmp_path / "folder")]
+    hidden = {"PATH": "/usr/bin:/bin", "PYTHON": sys.executable, "CUDA_VISIBLE_DEVICES": ""}
+    done = subprocess.run(command, cwd=REPOSITORY, env=hidden, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "sees no GPU: " in done.stderr
+    assert "to rehearse: --device cpu" in done.stderr
+    assert not (tmp_path / "folder" / "runs").exists()

@@ -1,0 +1,75 @@
+"""Steps end in time, and go on where they were cut off."""
+
+import json
+import os
+import time
+
+import pytest
+
+from perf.gpu_check import steps as module
+from perf.gpu_check.parts import Step
+from perf.gpu_check.steps import Steps
+from tests.support.package_copy import REPOSITORY
+from tests.support.workplace import EMIT, GOOD
+
+FOREVER = 600.0
+ENVIRON = {"PYTHONPATH": str(REPOSITORY), **os.environ}
+
+
+def steps(folder, seconds=FOREVER):
+    return Steps(folder, ENVIRON, time.monotonic() + module.TO_STOP + seconds)
+
+
+def printed(text, code=0):
+    return Step("it", ["-c", f"print({text!r}); raise SystemExit({code})"])
+
+
+@pytest.mark.parametrize(
+    ("step", "line", "status"),
+    [
+        (printed("good"), "it", 0),
+        (printed("1\nwhy it failed\n", 1), "it: why it failed", 1),
+        (printed("FAIL: 1 of 2\nNext", 1), "it: FAIL: 1 of 2", 1),
+        (printed("", 1), "it: it printed nothing", 1),
+    ],
+)
+def test_how_a_step_ended(tmp_path, step, line, status):
+    run = steps(tmp_path)
+    told = run.run(step)
+    assert told.split(" s  ")[1] == line
+    assert run.status == status
+    again = steps(tmp_path)
+    assert again.run(step).endswith("it: before")  # what has ended is not run again
+    assert again.status == status
+
+
+def test_a_step_is_not_begun_without_time(tmp_path):
+    run = steps(tmp_path, 0)
+    assert run.run(printed("good")).startswith("not begun")
+    assert run.status == 3
+    assert steps(tmp_path).run(printed("good")).startswith("ok")
+
+
+@pytest.mark.slow
+def test_a_run_that_was_cut_off_goes_on(tmp_path, at, suite):
+    waits = f"{EMIT}\nwhile not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.01)\n{GOOD}"
+    config = str(at.folder / suite(first=GOOD, second=waits))
+    argv = ["-m", "milabench_ddp", "run", config, "--device", "cpu", "--gpus", "1"]
+    step = Step("run full", [*argv, "--base", str(tmp_path), "--name", "full", "--quiet"], "full")
+    assert steps(tmp_path, 5).run(step).startswith("cut off")
+    (tmp_path / "go").touch()
+    run = steps(tmp_path)
+    assert run.run(step).startswith("ok")
+    assert [row.split()[:3] for row in run.rows()] == [
+        ["full", "first", "100.9"],
+        ["full", "second", "100.9"],
+    ]
+    assert run.status == 0
+
+
+def test_a_step_that_does_not_stop_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "TO_STOP", 0.5)
+    stays = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
+    assert steps(tmp_path, 2).run(Step("it", ["-c", stays])).startswith("cut off")
+    kept = json.loads((tmp_path / "done.json").read_text())
+    assert kept["it"]["ended"] == "cut off"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# milabench dry config/ddp.yaml: benchmarks: 42, preset full, on 8 x cuda GPU (made up)
-# not run: lightning: disabled: it needs `milabench install`, or the extra `lightning`; then --select lightning (config/ddp.yaml:274)
-# not run: resnet50-folder: disabled: it needs `milabench prepare`; then --select resnet50-folder (config/ddp.yaml:298)
+# milabench dry config/ddp.yaml: benchmarks: 45, preset full, on 8 x cuda GPU (made up)
+# not run: llama-8b-fsdp-float8: needs arch == 'rocm' or gpu['capability'] >= 8.9, but arch is cuda, gpu['capability'] is 0.0 (config/ddp.yaml:202)
+# not run: lightning: disabled: it needs `milabench install`, or the extra `lightning`; then --select lightning (config/ddp.yaml:302)
+# not run: resnet50-folder: disabled: it needs `milabench prepare`; then --select resnet50-folder (config/ddp.yaml:326)
 set -euo pipefail
 trap 'exit 129' HUP
 trap 'exit 130' INT
@@ -180,6 +181,28 @@ time (
   start resnet50-loader.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
   join resnet50-loader.D0.metrics resnet50-loader.D1.metrics resnet50-loader.D2.metrics resnet50-loader.D3.metrics resnet50-loader.D4.metrics resnet50-loader.D5.metrics resnet50-loader.D6.metrics resnet50-loader.D7.metrics
 ) || failed+=(resnet50-loader)
+
+echo "---"
+echo resnet50-fp16
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/resnet50-fp16/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/resnet50-fp16/cache/triton}
+  start resnet50-fp16.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp-fp16 --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50-fp16.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp-fp16 --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50-fp16.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp-fp16 --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50-fp16.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp-fp16 --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50-fp16.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp-fp16 --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50-fp16.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp-fp16 --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50-fp16.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp-fp16 --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50-fp16.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp-fp16 --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  join resnet50-fp16.D0.metrics resnet50-fp16.D1.metrics resnet50-fp16.D2.metrics resnet50-fp16.D3.metrics resnet50-fp16.D4.metrics resnet50-fp16.D5.metrics resnet50-fp16.D6.metrics resnet50-fp16.D7.metrics
+) || failed+=(resnet50-fp16)
 
 echo "---"
 echo resnet50-ddp
@@ -735,9 +758,49 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/llama-8b-fsdp/flight_recorder.rank}
-  start llama-8b-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=llama-8b-fsdp.0 benchmarks/gpt/main.py --model llama3-8b --block-size 8192 --batch-size 1 --dtype fp32 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode fsdp --mixed-precision bf16 --reduce-dtype fp32 --activation checkpoint & pids+=($!)
+  start llama-8b-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=llama-8b-fsdp.0 benchmarks/gpt/main.py --model llama3-8b --block-size 8192 --batch-size 2 --dtype fp32 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode fsdp --mixed-precision bf16 --reduce-dtype fp32 --activation selective & pids+=($!)
   join llama-8b-fsdp.0.metrics
 ) || failed+=(llama-8b-fsdp)
+
+echo "---"
+echo llama-8b-fsdp-inductor
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/llama-8b-fsdp-inductor/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/llama-8b-fsdp-inductor/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/llama-8b-fsdp-inductor/flight_recorder.rank}
+  start llama-8b-fsdp-inductor.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=llama-8b-fsdp-inductor.0 benchmarks/gpt/main.py --model llama3-8b --block-size 8192 --batch-size 2 --dtype fp32 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode fsdp --mixed-precision bf16 --reduce-dtype fp32 --activation selective --compile inductor & pids+=($!)
+  join llama-8b-fsdp-inductor.0.metrics
+) || failed+=(llama-8b-fsdp-inductor)
+
+echo "---"
+echo gpt-1.3b-fsdp
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-1.3b-fsdp/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-1.3b-fsdp/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-1.3b-fsdp/flight_recorder.rank}
+  start gpt-1.3b-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-1.3b-fsdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 2048 --batch-size 14 --dtype amp --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode fsdp --vocab-size 50368 & pids+=($!)
+  join gpt-1.3b-fsdp.0.metrics
+) || failed+=(gpt-1.3b-fsdp)
 
 echo "---"
 echo bert-ddp

@@ -3,19 +3,23 @@
 import pytest
 import torch
 from torch.autograd.graph import saved_tensors_hooks
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.common.strategies import compiling, parameters
 from benchmarks.common.strategies.activations import wrap_blocks
 from benchmarks.common.strategies.parameters import plain_name
+from benchmarks.gpt import llama
 from benchmarks.gpt import model as gpt
 
 SHAPE = gpt.Shape(layers=3, heads=4, width=32, vocabulary=64, block=16)
+LLAMA = llama.Llama(layers=3, heads=4, width=32, vocabulary=64, block=16, groups=2, hidden=64)
 CPU = torch.device("cpu")
 
 
-def model(how, every=1):
-    made = gpt.make(SHAPE).to("meta")
+def model(how, every=1, shape=SHAPE):
+    make = llama.make if isinstance(shape, llama.Llama) else gpt.make
+    made = make(shape).to("meta")
     parameters.fill(made, made, gpt.fill, CPU, seed=0)
     wrap_blocks(made, gpt.blocks_of(made), how, every)
     return made
@@ -39,9 +43,10 @@ def trained(made):
 @pytest.mark.parametrize(
     ("how", "runs"), [("noop", 1), ("checkpoint", 2), ("selective", 2), ("offload", 1)]
 )
-def test_the_gradients_are_the_same(how, runs):
-    loss, gradients, _, kept = trained(model("noop"))
-    loss_too, gradients_too, calls, kept_too = trained(model(how))
+@pytest.mark.parametrize("shape", [SHAPE, LLAMA])
+def test_the_gradients_are_the_same(how, runs, shape):
+    loss, gradients, _, kept = trained(model("noop", shape=shape))
+    loss_too, gradients_too, calls, kept_too = trained(model(how, shape=shape))
     assert torch.equal(loss, loss_too)
     assert gradients.keys() == gradients_too.keys()
     assert all(torch.equal(gradients[name], gradients_too[name]) for name in gradients)
@@ -81,6 +86,43 @@ def operations(how, every=1):
     with FlopCounterMode(display=False) as counter:
         gpt.loss(made, (words, words)).backward()
     return counter.get_total_flops()
+
+
+class Ran(TorchDispatchMode):
+    """The operations that run, in order."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.names.append(func.__name__)
+        return func(*args, **kwargs or {})
+
+
+def test_selective_computes_again_what_torchtitan_does():
+    """Of seven products of a block two; neither attention nor the largest value, of fp8's scale."""
+
+    class Scaled(torch.nn.Linear):
+        def forward(self, x):
+            return super().forward(x / x.abs().max())
+
+    runs = {}
+    for how in ("noop", "selective", "checkpoint"):
+        block = llama.Block(LLAMA)
+        block.down = Scaled(64, 32, bias=False)
+        block.input = torch.nn.Identity()
+        made = torch.nn.ModuleDict({"block": block})
+        wrap_blocks(made, [block], how)
+        rotation = llama.Rotation(LLAMA)(torch.zeros(1))
+        with Ran() as ran:
+            made["block"](torch.randn(2, 16, 32), rotation).sum().backward()
+        runs[how] = {name: ran.names.count(name) for name in set(ran.names)}
+    kept = {name for name in runs["checkpoint"] if "max" in name or "dot_product" in name}
+    again = {name: runs["selective"][name] - runs["noop"][name] for name in (*kept, "mm.default")}
+    assert again == dict.fromkeys(kept, 0) | {"mm.default": 2}
+    for name in (*kept, "mm.default"):
+        assert runs["checkpoint"][name] > runs["noop"][name] or "backward" in name
 
 
 def test_selective_computes_every_other_product_again():

@@ -169,7 +169,7 @@ def report(
     if run.group.rank == 0:
         replicas = strategy.data_parallel_size
         facts = model_facts(run, task, args.mode, args.batch_size, replicas)
-        facts |= strategy.metrics() | args.fitted | more
+        facts |= strategy.metrics() | {"activation": args.activation} | args.fitted | more
         run.report(model=facts, compute_dtype=strategies.compute_dtype(args))
 
 

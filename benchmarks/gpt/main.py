@@ -179,6 +179,7 @@ def main(argv: Sequence[str] | None = None) -> None:
                 train_step(run, strategy, batch)
 
             odd = odd_widths(args, shape, run.group.world_size)
+            odd |= {"size": shape.block, "vocabulary": shape.vocabulary}
             training.report(run, args, task, strategy, attention=kernel, **odd)
             training.profile(run, args, task, strategy, batches)
             overlap.measure(run, strategy, batches)

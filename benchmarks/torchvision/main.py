@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         for batch in training.timed_steps(run, args, task, strategy, batches):
             train_step(run, strategy, batch)
 
-        training.report(run, args, task, strategy)
+        training.report(run, args, task, strategy, size=args.image_size)
         training.profile(run, args, task, strategy, batches)
 
 

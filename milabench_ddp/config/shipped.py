@@ -6,6 +6,7 @@ from ..errors import ConfigError, did_you_mean
 from .tree import expanded, shown
 
 _PACKAGE = Path(__file__).resolve().parent.parent
+DATA = ("data_sheets", "published")  # in ``config``, and no configurations: see ``published.py``
 
 
 def shipped_root() -> Path:
@@ -25,7 +26,7 @@ def package_folders() -> tuple[Path, Path]:
 def shipped_files(folder: str) -> dict[str, Path]:
     """The YAML files of ``config`` or ``runners`` that are shipped, by their names, in order."""
     top = shipped_root() / folder
-    files = sorted(top.rglob("*.yaml"))
+    files = sorted(file for file in top.rglob("*.yaml") if file.stem not in DATA)
     return {str(file.relative_to(top).with_suffix("")): file for file in files}
 
 

@@ -18,6 +18,7 @@ from ..table import Measured
 from .clocks import held_down, sm_clock
 from .energy import UNKNOWN, Energy, energy_of_row
 from .failures import CellState
+from .mfu import of_data_sheet
 from .model import Row
 from .ranks.rank_launch import EXPOSED
 from .statistics.interval import ROUNDING
@@ -74,6 +75,10 @@ class ReportedBenchmark(Struct, frozen=True, dict=True):
     def mfu_error(self) -> float:
         """Half of the 95 % interval of its MFU."""
         return of_peak(self.row, self.row.used.mfu).error
+
+    @property
+    def of_data_sheet(self) -> float:
+        return of_data_sheet(self.row.counted)
 
     @property
     def sm_clock(self) -> float:
@@ -185,6 +190,8 @@ BENCHMARK: tuple[Field, ...] = (
     Field("mfu", "model FLOPs as a share of the measured peak", "row.used.mfu", heading="MFU",
           format=".1%", stays=6, sort="mfu", metric="mfu", like=PEAK),
     Field("mfu_error", "half of its 95 % interval, by those of perf and the peak", "mfu_error"),
+    Field("mfu_of_data_sheet", "model FLOPs as a share of what the data sheet promises",
+          "of_data_sheet", metric="mfu_of_data_sheet", like=RATE),
     Field("hfu", "the same, with the FLOPs of recomputation", "row.used.hfu"),
     Field("data", "", "data", heading="data", format=".0%", stays=14, places=TABLE),
     Field("compute", "", PASSES, heading="compute", format=".0%", stays=15, places=TABLE),

@@ -6,7 +6,8 @@ Model FLOPs are those of the model, without recomputation, by the formula of eac
 Chowdhery and others, "PaLM: Scaling Language Modeling with Pathways", 2022, appendix B). The peak
 is not that of a data sheet, which no program reaches: matrix products on the same devices reached
 it. If several benchmarks measured products of a precision, the fastest is the peak. No program
-exceeds it: where one seems to, there is no MFU.
+exceeds it: where one seems to, there is no MFU. That of the data sheet stands beside it, since
+others publish it.
 
 The error of an MFU is made of the half widths of both 95 % intervals, as fractions, as independent
 errors. The peak's is that of the benchmark that is the fastest, as if no other could have been.
@@ -22,7 +23,8 @@ from typing import Annotated
 from msgspec import Struct
 
 from ..codec import about
-from ..results.records import Record
+from ..config.published import data_sheets, sheet_of
+from ..results.records import Record, mapping_or_empty
 from .process import Processes, ProcessResult, series_by_launch, until
 from .statistics.interval import interval, pooled_mean, why_no_mean
 from .statistics.values import NAN, mean
@@ -136,6 +138,33 @@ def utilisation(processes: Processes, known: Peaks) -> Utilisation:
     ratio = told_by(processes, HARDWARE_RATIO)
     with_recomputation = NAN if ratio is None else mfu * ratio.mean
     return Utilisation(mfu, peak, several, error, with_recomputation=with_recomputation)
+
+
+def of_data_sheet(processes: Processes) -> float:
+    """The mean share of the data sheet's peak over the devices that tell their TFLOP/s.
+
+    NaN if a device has no such peak, or is above it: then its name, its FLOP or its type is wrong.
+    """
+    shares: list[float] = []
+    for process in processes:
+        told, (sheet, _) = told_by([process], TFLOPS), device_of(process.record)
+        if told is not None:
+            peaks = data_sheets()[sheet].tflop_s if sheet else {}
+            peak = peaks.get(precision(process.record), NAN)  # type: ignore[call-overload]
+            shares += [speed / peak for speed in told.values]
+    return mean(shares) if all(0 < share <= 1 for share in shares) else NAN
+
+
+def device_of(record: Record) -> tuple[str, str]:
+    """The name of the data sheet of a process's devices, empty without one, and their own name.
+
+    A program tells the name of what it used, which may be a part of a device.
+    """
+    names = [str(told.get("name") or "") for _, told in sorted(record.devices.items())]
+    gpus = mapping_or_empty(record.accelerators.get("gpus"))
+    names += [str(record.gpu(index).get("product") or "") for index in gpus]
+    product = next(filter(None, names), "")
+    return sheet_of(product), product
 
 
 def precision(record: Record) -> str:

@@ -17,7 +17,7 @@ from milabench_ddp.report.told import TFLOPS
 from milabench_ddp.results.records import Record
 from tests.support.claimed_flops import OK, only, planted
 from tests.support.formats import table_text
-from tests.support.result_files import config, end, job, rates, start, told, write
+from tests.support.result_files import config, end, job, line, rates, start, told, write
 
 
 def the_peak(report: Report, name: str) -> Any:
@@ -84,6 +84,33 @@ def test_the_row_agrees_with_itself(tmp_path: Path) -> None:
     assert json.loads(report_json(made))["benchmarks"][0]["facts"]["model"] == {
         "tflops_per_gpu": 4.5
     }
+
+
+@pytest.mark.parametrize(
+    ("products", "dtype", "share"),
+    [
+        (["NVIDIA H100 80GB HBM3"] * 2, "bf16", 0.75 * 395.6 / 989),
+        # the A100 claims more than its own
+        (["NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-80GB"], "bf16", math.nan),
+        (["NVIDIA H100 80GB HBM3"] * 2, "fp8", 0.75 * 395.6 / 1979),
+        (["NVIDIA H100 NVL"] * 2, "fp32", math.nan),
+        (["NVIDIA H100 80GB HBM3 MIG 1g.10gb"] * 2, "bf16", math.nan),
+    ],
+)  # fmt: skip
+def test_the_share_of_the_data_sheet(
+    tmp_path: Path, products: list[str], dtype: str, share: float
+) -> None:
+    """Without a measured peak, too; of devices that claim 197.8 and 395.6 TFLOP/s."""
+    for device, (product, speed) in enumerate(zip(products, (197.8, 395.6), strict=True)):
+        settings = config("b", device=device, tag=["b", f"D{device}"])
+        gpus = {"gpus": {str(device): {"product": product}}}
+        facts = told(tflops_per_gpu=speed, compute_dtype=dtype)
+        parts = line("meta", {"accelerators": gpus}), start(), rates([1.0] * 9), facts, OK
+        write(tmp_path, f"b.D{device}", settings, *parts)
+    made = report_of([tmp_path])
+    found = json.loads(report_json(made))["benchmarks"][0]["mfu_of_data_sheet"]
+    assert found == (None if math.isnan(share) else pytest.approx(share))
+    assert ("of data sheet" in table_text(steps(made.rows))) == (found is not None)
 
 
 def noisy(level: float, seed: int, deviation: float = 0.05) -> str:

@@ -17,6 +17,7 @@ from . import (
     memory_table,
     monitor_tables,
     program_tables,
+    published,
     rank_tables,
     speedup,
     startup_table,
@@ -30,6 +31,7 @@ from .selection import MadeTable, TableOf
 SUBJECTS = (  # in the order in which their tables are shown
     step_tables, strategies, rank_tables, ledger_table, startup_table, memory_table,
     monitor_tables, energy_tables, host_table, program_tables, speedup, bandwidth,
+    published,
 )  # fmt: skip
 TABLES = {
     name: each

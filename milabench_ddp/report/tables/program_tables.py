@@ -49,7 +49,7 @@ class Operation(Struct, frozen=True):
         return median(row.get(name) for row in self.by_size[size])
 
 
-def _operations(row: Row) -> Iterator[Operation]:
+def operations_of(row: Row) -> Iterator[Operation]:
     fits: dict[str, list[Payload]] = defaultdict(list)
     for fit in row.tables.get("comm_fit", ()):
         fits[str(fit.get("op", ""))].append(fit)
@@ -77,7 +77,7 @@ def _is_negative(value: object) -> bool:
 
 def _remarks(rows: Rows) -> Iterator[str]:
     for row in rows:
-        for operation in _operations(row):
+        for operation in operations_of(row):
             yield from _remarks_on(operation, row.name)
 
 
@@ -104,7 +104,7 @@ def _remarks_on(operation: Operation, benchmark: str) -> Iterator[str]:
 
 def _sizes(row: Row) -> Iterator[Mapping[str, object]]:
     """Each operation at each size."""
-    for operation in _operations(row):
+    for operation in operations_of(row):
         for size in operation.sizes:
             values = {name: operation.value(size, name) for name in MEASURED}
             which = zip(COMPARABLE, operation.key, strict=True)
@@ -113,7 +113,7 @@ def _sizes(row: Row) -> Iterator[Mapping[str, object]]:
 
 communication = TableOf(
     "Communication",
-    _operations,
+    operations_of,
     (
         *(Column(name, "", f"key.{place}") for place, name in enumerate(COMPARABLE)),
         Column("alpha us", ".4g", "alpha"),

@@ -7,6 +7,7 @@ from functools import partial
 from ...table import Column, Measured, Table
 from ..completeness import of_how_many
 from ..fields import FEW, HOST, ReportedBenchmark, of_peak, share_of
+from ..mfu import of_data_sheet
 from ..model import Row, Rows
 from ..ranks.rank_launch import EXPOSED
 from ..statistics.values import NAN
@@ -42,6 +43,7 @@ def steps(rows: Rows) -> Table:
         *(Column(PARTS.get(part, part), ".1%", partial(share_of, part=part)) for part in parts),
         Column("TFLOP/s/GPU", ".4g", _tflops),
         Column("MFU", ".1%", lambda row: of_peak(row, row.used.mfu)),
+        Column("of data sheet", ".1%", lambda row: row.like_perf(of_data_sheet(row.counted))),
         Column("HFU", ".1%", lambda row: of_peak(row, row.used.hfu)),
         Column("allocated", ".0f", "allocated"),
         Column("reserved", ".0f", "reserved"),

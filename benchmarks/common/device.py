@@ -14,12 +14,15 @@ from benchmarks.common.failure import UnsupportedError
 KINDS = ("cpu", "cuda", "xpu")
 PLANNED = "MILABENCH_DEVICE"  # the kind of device that the plan of a run says
 
+# The oldest driver for each major version of CUDA (NVIDIA's "CUDA Compatibility", table 1:
+# https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html)
+OLDEST_DRIVERS = {"11": 450, "12": 525, "13": 580}
+
 # By what torch says when it cannot use a GPU: what to do. The first that fits counts.
 _REMEDIES = {
     "not compiled with": "install a build of torch for this device",
     "driver on your system is too old": (
-        "update the driver (CUDA 12 needs 525 or newer, CUDA 13 needs 580 or newer), or install a "
-        "torch that is built for the driver's CUDA"
+        "update the driver{needed}, or install a torch that is built for the driver's CUDA"
     ),
     "found no nvidia driver": (
         "libcuda.so.1 cannot be loaded: install the driver; start a container with --gpus all, and "
@@ -107,9 +110,12 @@ def _explanation(what: object, error: Exception) -> str:
     said = re.sub(r"version (\d{4,})", _cuda_version, said).rstrip(".") or type(error).__name__
     built = f" (for CUDA {torch.version.cuda})" if torch.version.cuda else ""
     sentence = f"torch {torch.__version__}{built} cannot use {what}: {said}{_shown()}"
+    major = str(torch.version.cuda).partition(".")[0]
+    oldest = OLDEST_DRIVERS.get(major)
+    needed = f": CUDA {major} needs {oldest} or newer" if oldest else ""
     for words, remedy in _REMEDIES.items():
         if re.search(words, said, re.IGNORECASE):
-            return f"{sentence}; {remedy}"
+            return f"{sentence}; {remedy.format(needed=needed)}"
     return sentence
 
 

@@ -17,11 +17,16 @@
  *              limit and default_limit (mW), slowdown (the degrees at which it slows down), energy (mJ), pids (`12,34`), fN (the field value N of NVML)
  *     DEVICE   watts LOW:HIGH:PERIOD:DUTY:DRIFT, averaged (ms; 1000)
  *
+ * Compiled with -DDRIVER=470 it lacks what that driver lacks.
+ *
  * `watts` is a course of power from 0 on: HIGH for DUTY percent of each PERIOD (ms), else LOW, all of
  * it DRIFT W higher per second. The sensors then see of it what those of a GPU do: the energy counter
  * and `power` change every 100 ms, and `power` is the mean over the last milliseconds
  * (`averaged`): 1000 on an H100, 25 on an A100, which is a quarter of the time.
  */
+#ifndef DRIVER
+#define DRIVER 610
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +104,9 @@ static unsigned instances(Device device) {
   return read_number(device, "mig", 0, &number) == SUCCESS ? number : 0;
 }
 
+#if DRIVER < 396
+#define nvmlInitWithFlags nvmlInit_v2
+#endif
 int nvmlInitWithFlags(unsigned flags) {
   char value[64] = "0";
   int result = atoi(find("system", "init", value));
@@ -284,17 +292,22 @@ int nvmlDeviceGetMaxClockInfo(Device device, int kind, unsigned *mhz) {
                     : read_sensor(device, "memory_clock", 2619, mhz);
 }
 
+#if DRIVER < 535
+#define nvmlDeviceGetCurrentClocksEventReasons nvmlDeviceGetCurrentClocksThrottleReasons
+#endif
 int nvmlDeviceGetCurrentClocksEventReasons(Device device, unsigned long long *mask) {
   unsigned number;
   int result = read_sensor(device, "reasons", 0, &number);
   return *mask = number, result;
 }
 
+#if DRIVER >= 560
 int nvmlDeviceGetMarginTemperature(Device device, Margin *margin) {
   char value[64] = "error:3";
   int result = read_field(device, "headroom", value);
   return margin->degrees = atoi(value), result;
 }
+#endif
 
 static int read_optional(Device device, const char *field, unsigned *number) {
   char value[64] = "error:3";
@@ -320,6 +333,9 @@ int nvmlDeviceGetMaxPcieLinkGeneration(Device device, unsigned *generation) {
 
 int nvmlDeviceGetMaxPcieLinkWidth(Device device, unsigned *width) { return *width = 16, SUCCESS; }
 
+#if DRIVER < 510
+#define nvmlDeviceGetComputeRunningProcesses_v3 nvmlDeviceGetComputeRunningProcesses_v2
+#endif
 int nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned *number, Process *processes) {
   char value[64] = "";
   unsigned room = *number;
@@ -381,8 +397,10 @@ int nvmlEventSetWait_v2(void *set, Event *event, unsigned milliseconds) {
 }
 
 int nvmlSystemGetDriverVersion(char *text, unsigned length) {
-  snprintf(text, length, "610.43");
+  snprintf(text, length, "%d.43", DRIVER);
   return SUCCESS;
 }
 
-int nvmlSystemGetCudaDriverVersion(int *version) { return *version = 13020, SUCCESS; }
+int nvmlSystemGetCudaDriverVersion(int *version) {
+  return *version = DRIVER < 525 ? 11040 : 13020, SUCCESS;
+}

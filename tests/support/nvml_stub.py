@@ -16,13 +16,14 @@ import pytest
 _SOURCE = Path(__file__).parents[1] / "fakes" / "nvml_stub.c"
 
 
-def build(folder: Path) -> Path:
-    """Make ``folder/libnvidia-ml.so.1``; returns the folder, for LD_LIBRARY_PATH."""
+def build(folder: Path, driver: int = 610) -> Path:
+    """Make ``folder/libnvidia-ml.so.1`` of a driver; returns the folder, for LD_LIBRARY_PATH."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("no C compiler to build the stub of NVML")
     target = folder / "libnvidia-ml.so.1"
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", target, _SOURCE], check=True)
+    version = f"-DDRIVER={driver}"
+    subprocess.run([compiler, "-shared", "-fPIC", version, "-o", target, _SOURCE], check=True)
     return folder
 
 

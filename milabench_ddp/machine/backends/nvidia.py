@@ -12,7 +12,17 @@ from ...errors import MachineError
 from ..devices import Device
 from ..host import cpu_list, other_process, usable_cpus
 from .backend import Backend, DiscoveryResult, DriverError, Reading, select
-from .nvml import Inventory, T, ask, inventory, near_cpus, open_device, read_memory, session
+from .nvml import (
+    Inventory,
+    T,
+    ask,
+    inventory,
+    near_cpus,
+    open_device,
+    processes,
+    read_memory,
+    session,
+)
 
 
 class NvidiaBackend(Backend):
@@ -56,7 +66,7 @@ class NvidiaBackend(Backend):
         with suppress(DriverError), session() as nvml:
             for device in devices:
                 handle = ask(nvml, open_device, nvml, device.id)
-                for process in ask(nvml, nvml.nvmlDeviceGetComputeRunningProcesses, handle) or ():
+                for process in ask(nvml, processes, nvml, handle) or ():
                     who = other_process(
                         process.pid, f"a process that is not seen here (pid {process.pid})"
                     )

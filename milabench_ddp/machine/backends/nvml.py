@@ -92,6 +92,17 @@ def read_memory(nvml: ModuleType, handle: object) -> tuple[float, float]:
     return info.used / _MIB, info.total / _MIB
 
 
+def processes(nvml: ModuleType, handle: object) -> list[Any]:
+    """The processes that compute on a GPU.
+
+    The binding's own name for it raises what is no ``NVMLError`` on drivers before 510.
+    """
+    try:
+        return list(nvml.nvmlDeviceGetComputeRunningProcesses_v3(handle))
+    except nvml.NVMLError_FunctionNotFound:
+        return list(nvml.nvmlDeviceGetComputeRunningProcesses_v2(handle))
+
+
 def _gpu(nvml: ModuleType, index: int) -> Gpu:
     handle = nvml.nvmlDeviceGetHandleByIndex(index)
     mode = ask(nvml, nvml.nvmlDeviceGetMigMode, handle)
@@ -141,6 +152,9 @@ def _why_not(nvml: ModuleType, error: Any) -> str:
         ),
         nvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH: (
             "the NVIDIA driver was updated under a running kernel module: restart the machine"
+        ),
+        nvml.NVML_ERROR_FUNCTION_NOT_FOUND: (
+            "the NVIDIA driver is too old for nvidia-ml-py: update the driver"
         ),
         nvml.NVML_ERROR_NO_PERMISSION: (
             "this user may not use the NVIDIA driver: see the permissions of /dev/nvidia*"

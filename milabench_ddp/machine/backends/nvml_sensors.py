@@ -11,7 +11,7 @@ from ...samples import CounterRates, DeviceProblem, DeviceSample
 from ..devices import Device
 from ..host import OtherProcesses
 from .backend import Reading
-from .nvml import ask, open_device, read_memory, why_lost
+from .nvml import ask, open_device, processes, read_memory, why_lost
 
 # NVML's, as `nvidia-smi --query-gpu` names them
 CLOCK_REASONS: Mapping[int, str] = {
@@ -181,8 +181,8 @@ class DeviceReader:
         return values
 
     def _foreign(self, nvml: ModuleType, handle: object) -> tuple[str, ...] | None:
-        found = nvml.nvmlDeviceGetComputeRunningProcesses(handle)
-        return self._others.named(process.pid for process in found) or None
+        found = (process.pid for process in processes(nvml, handle))
+        return self._others.named(found) or None
 
     def _why_missing(self, name: str, error: Any) -> str:
         nvml = self._nvml

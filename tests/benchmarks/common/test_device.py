@@ -116,6 +116,17 @@ def test_the_reason_is_torchs_own_with_a_remedy(monkeypatch, said, read):
     assert "\n" not in text
 
 
+@pytest.mark.parametrize(
+    ("cuda", "needed"),
+    [("12.6", ": CUDA 12 needs 525 or newer,"), ("13.2", ": CUDA 13 needs 580 or")],
+)
+def test_the_driver_that_torchs_cuda_needs(monkeypatch, cuda, needed):
+    monkeypatch.setattr(torch.version, "cuda", cuda)
+    broken(monkeypatch, REASONS[0][0])
+    with pytest.raises(UnsupportedError, match=f"update the driver{needed}"):
+        device.pick("cuda")
+
+
 def test_peak_memory_is_in_mib(monkeypatch):
     monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda device: 3 * 2**20)
     monkeypatch.setattr(torch.cuda, "max_memory_reserved", lambda device: 2**22)

@@ -9,6 +9,12 @@ from pathlib import Path
 
 import torch
 
+from benchmarks.common.precision import rocm_arch
+
+# GB/s, by AMD's data sheets: from HBM3 on HIP tells the clock of the memory's controller, and the
+# formula would tell half of it or less. It is right for HBM2.
+AMD_GB_S = {"MI300": 5300, "MI325": 6000, "MI350": 8000, "MI355": 8000}
+AMD_OF_HBM2 = ("gfx906", "gfx908", "gfx90a")
 PCI_DEVICES = Path("/sys/bus/pci/devices")
 # Payload bits over bits on the wire, by the generation's speed: 8b/10b, 128b/130b, and from PCIe 6
 # on flits of 242 of 256 bytes (PCI Express Base Specification 6.0, 4.2.3.1).
@@ -16,7 +22,7 @@ ENCODING = ((8, 8 / 10), (64, 128 / 130), (float("inf"), 242 / 256))
 
 
 def memory_gb_s(device: torch.device) -> float | None:
-    """The bandwidth of a GPU's memory in GB/s (1e9 bytes); None if its driver does not tell.
+    """The bandwidth of a GPU's memory in GB/s (1e9 bytes); None if it is not known.
 
     Two transfers in each clock, over the width of the bus: the formula of Triton's
     ``get_dram_gbps``. An H100 SXM has 2619 MHz and 5120 bits: 3352 GB/s.
@@ -24,6 +30,8 @@ def memory_gb_s(device: torch.device) -> float | None:
     if device.type != "cuda":
         return None
     properties = torch.cuda.get_device_properties(device)
+    if torch.version.hip is not None and rocm_arch(device) not in AMD_OF_HBM2:
+        return next((gb_s for name, gb_s in AMD_GB_S.items() if name in properties.name), None)
     kilohertz = getattr(properties, "memory_clock_rate", 0)
     bits = getattr(properties, "memory_bus_width", 0)
     return 2 * kilohertz * 1e3 * bits / 8 / 1e9 or None

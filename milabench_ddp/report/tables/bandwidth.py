@@ -6,11 +6,12 @@ ranks (``pair``).
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from ...results.records import Payload, is_finite
 from ...table import Column
 from ..links import kinds_of, links_of
-from ..model import Row
+from ..model import Row, Rows
 from ..statistics.values import NAN, mean
 from .program_tables import size_text
 from .selection import TableOf
@@ -40,11 +41,11 @@ def _shapes(row: Row) -> Iterator[Mapping[str, object]]:
         }
 
 
-def _paths(row: Row) -> Iterator[Mapping[str, object]]:
+def _paths(row: Row) -> Iterator[Mapping[str, Any]]:
     """Each path that a benchmark measured, as the mean over devices.
 
-    The share is that of the data sheet: of the memory's clock and width, or of the device's PCIe
-    link.
+    The share is that of the data sheet: of the device's memory, or of its PCIe link. It is not
+    known where it would be above 1.
     """
     paths: dict[tuple[str, int], list[Payload]] = defaultdict(list)
     for payload in row.tables.get("bandwidth", ()):
@@ -53,14 +54,25 @@ def _paths(row: Row) -> Iterator[Mapping[str, object]]:
     for (path, size), found in paths.items():
         speeds = [payload["gb_s"] for payload in found]
         promised = mean(payload.get("data_sheet_gb_s") for payload in found)
+        share = mean(speeds) / (promised or NAN)
         yield {
             "path": path,
             "bytes": size_text(size),
             "GB/s": mean(speeds),
             "lowest": min(speeds) if len(speeds) > 1 else NAN,
             "data sheet": promised,
-            "share": mean(speeds) / (promised or NAN),
+            "share": NAN if share > 1 else share,
         }
+
+
+def _exceeded(rows: Rows) -> Iterator[str]:
+    for row in rows:
+        for path in _paths(row):
+            if path["GB/s"] > path["data sheet"]:
+                yield (
+                    f"{row.name}, {path['path']}: above the figure of the data sheet, so that is "
+                    f"not this device's, or caches helped"
+                )
 
 
 sweeps = TableOf(
@@ -86,6 +98,7 @@ bandwidth = TableOf(
         Column("share", ".1%"),
     ),
     always=4,
+    notes=_exceeded,
 )
 links = TableOf(
     "Links between devices",

@@ -19,8 +19,27 @@ def has(monkeypatch, **properties):
     ids=["H100 SXM", "H200", "A100 80 GB", "RTX 4090"],
 )
 def test_the_memory_of_known_gpus(monkeypatch, megahertz, bits, gb_s):
+    monkeypatch.setattr(torch.version, "hip", None)
     has(monkeypatch, memory_clock_rate=megahertz * 1000, memory_bus_width=bits)
     assert memory_gb_s(GPU) == pytest.approx(gb_s, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("arch", "name", "megahertz", "bits", "gb_s"),
+    [
+        ("gfx942", "AMD Instinct MI300X", 1300, 8192, 5300),  # 2,662 by the formula
+        ("gfx942", "AMD Instinct MI325X", 1500, 8192, 6000),
+        ("gfx950", "AMD Instinct MI355X", 2000, 8192, 8000),
+        ("gfx942", "AMD Radeon Graphics", 1300, 8192, None),  # a name that says nothing
+        ("gfx1201", "AMD Radeon RX 9070 XT", 1258, 256, None),
+        ("gfx90a", "AMD Instinct MI250X", 1600, 4096, 1638.4),  # one of its two dies
+    ],
+)
+def test_the_memory_of_amds_gpus(monkeypatch, arch, name, megahertz, bits, gb_s):
+    monkeypatch.setattr(torch.version, "hip", "7.0")
+    known = {"memory_clock_rate": megahertz * 1000, "memory_bus_width": bits}
+    has(monkeypatch, name=name, gcnArchName=f"{arch}:sramecc+:xnack-", **known)
+    assert memory_gb_s(GPU) == gb_s
 
 
 def test_memory_of_which_nothing_is_known(monkeypatch):

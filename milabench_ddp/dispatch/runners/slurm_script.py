@@ -74,7 +74,8 @@ def after_job(profile: RunnerProfile, job: str) -> RunnerProfile:
     """The profile for jobs that wait until this one has ended, however it ended; "" is none."""
     if not job:
         return profile
-    waits = ",".join(filter(None, [profile.options.get(_WAITS), f"afterany:{job}"]))
+    own = profile.options.get(_WAITS)
+    waits = f"{own},afterany:{job}" if own else f"afterany:{job}"
     return with_settings(profile, {"options": {**profile.options, _WAITS: waits}})
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from ..config.container import Container
 from ..config.tree import shown
 from ..errors import DispatchError
-from .slurm_queue import output_of
 
 _PODMAN = ("podman", "image", "inspect", "--format={{.Digest}}")
 
@@ -30,6 +29,8 @@ def image_facts(own: Container) -> dict[str, str]:
                 f"it under that path; make it, or name another as `container: {{image: ...}}`"
             ) from error
     if own.kind == "podman" and shutil.which("podman"):
+        from .slurm_queue import output_of  # a run without podman must not load it
+
         digest = output_of(*_PODMAN, own.image)
         if digest is None:
             raise DispatchError(

@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from ..codec import plain
 from ..config.conditions import MachineFacts
+from ..config.container import container_words
 from ..config.load import SuiteRequest, listed_node_counts, load
 from ..config.runner_profile import (
     SETTINGS,
     RunnerProfile,
-    contained,
     find_profile,
     read_profile,
     with_settings,
@@ -176,17 +176,30 @@ def inside(
     profile: RunnerProfile | None, base: Path, cluster: Cluster, benchmarks: Iterable[Benchmark]
 ) -> RunnerProfile | None:
     """The profile with its container, which gets the folders that these benchmarks need."""
-    if profile is None:
-        return None
+    if profile is None or profile.container is None:
+        return profile
+    own, package, top = profile.container, Path(__file__).parents[1], shipped_root()
+    own = replace(own, image=str(own.path or own.image))
     programs = [benchmark.program.parent for benchmark in benchmarks if not benchmark.module]
-    return contained(profile, [Path.cwd(), base, *programs], cluster.arch)
+    folders = [Path.cwd(), base, package, top, *programs]
+    options, prefix = container_words(own, folders, cluster.arch)
+    pairs = [option.removeprefix("--").partition("=") for option in options]
+    of_checkout = {"PYTHONPATH": str(top)} if top == package.parent else {}
+    changes = {
+        "container": own,
+        "python": profile.python or "python3",
+        "srun_options": {name: value or True for name, _, value in pairs}
+        | dict(profile.srun_options),
+        "command_prefix": (*profile.command_prefix, *prefix),
+        "environment": {**of_checkout, **profile.environment},
+    }
+    return with_settings(profile, changes)
 
 
 def site(options: LaunchOptions, profile: RunnerProfile | None = None) -> Site:
-    """The interpreters, and the voir shim.
+    """The interpreters, that of the profile or this one, and the voir shim.
 
-    They are that of the profile, else this one, and any of ``<base>/venv/<install group>``: those
-    were made for this host, and are not for its containers.
+    Any of ``<base>/venv/<install group>`` is for this host, and not for its containers.
     """
     launcher = profile.launcher if profile else "torchrun"
     python = (profile and profile.python) or sys.executable

@@ -4,26 +4,22 @@ Each setting is declared once: its default, its check, its help text, its flag o
 and its names in sbatch and submitit.
 """
 
-import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
-from msgspec import structs
-
 from ..errors import ConfigError
 from ..visible import in_line
-from .container import CONTAINERS, Container, place_of
-from .shipped import find_file, package_folders
-from .tree import ListNode, MappingNode, Origin, ScalarNode, TreeNode, is_null, shown, value_of
+from .container import Container
+from .shipped import find_file
+from .tree import Origin, ScalarNode, TreeNode, shown
 from .validate import (
     Check,
     Count,
     Natural,
     Text,
     Texts,
-    as_mapping,
     check_entries,
     checked,
     typed,
@@ -47,40 +43,15 @@ def _one_line(key: str, node: TreeNode) -> str:
 
 # As `export` takes it; other names would end its word, or begin another.
 _environment = named_words(r"[A-Za-z_][A-Za-z0-9_]*", "a variable of a shell")
-
-
-def _options(command: str) -> Check:
-    """Options by their long names, of which true and null are one without a value, false is none.
-
-    They are lines of an sbatch script: after a line end would come a command.
-    """
-    texts = named_words(r"[A-Za-z][A-Za-z0-9_-]*", f"an option of {command}", _one_line)
-
-    def check(key: str, node: TreeNode) -> dict[str, str | bool]:
-        entries, alone = dict(as_mapping(key, node).entries), {}
-        for name, each in entries.items():
-            if is_null(each) or isinstance(value_of(each), bool):
-                alone[name] = value_of(each) is not False
-                entries[name] = ScalarNode(True, each.origin)
-        found = {**texts(key, MappingNode(entries, node.origin)), **alone}
-        return {name: value for name, value in found.items() if value is not False}
-
-    return check
+# Lines of an sbatch script: after a line end would come a command.
+_options = named_words(
+    r"[A-Za-z][A-Za-z0-9_-]*", "an option of sbatch or srun", _one_line, flags=True
+)
 
 
 def _commands(key: str, node: TreeNode) -> tuple[str, ...]:
     commands = checked(Texts, key, node)
     return tuple(process_word(key, ScalarNode(each, node.origin)) for each in commands)
-
-
-def _words(key: str, node: TreeNode) -> tuple[str, ...]:
-    if isinstance(node, ListNode):
-        return _commands(key, node)
-    try:
-        words = tuple(shlex.split(_one_line(key, node)))
-    except ValueError as error:
-        raise wrong(key, node, f"the words of a shell ({error})") from error
-    return tuple(process_word(key, ScalarNode(word, node.origin)) for word in words)
 
 
 @dataclass(frozen=True)
@@ -168,14 +139,14 @@ class RunnerProfile:
     options: Mapping[str, str | bool] = setting(
         {},
         "other options of sbatch, by their long names; true or null: one without a value",
-        _options("sbatch"),
+        _options,
     )
     srun_options: Mapping[str, str | bool] = setting(
-        {}, "options of the srun that starts agents, in the same way", _options("srun")
+        {}, "options of the srun that starts agents, in the same way", _options
     )
     setup: tuple[str, ...] = setting((), "shell commands that run before a node's agent", _commands)
     command_prefix: tuple[str, ...] = setting(
-        (), "words before the command of an agent, such as `numactl --interleave=all`", _words
+        (), "words before the command of an agent, such as `[numactl, --interleave=all]`", _commands
     )
     container: Container | None = setting(
         None, "the container of agents and programs: its kind, image, mounts and options"
@@ -237,47 +208,16 @@ def read_profile(path: Path) -> RunnerProfile:
             f"{shown(path)}: `gres: false` needs `exclusive: true`: Slurm could give the same GPUs "
             f"to two jobs"
         )
-    _check_agents(profile)
     own = profile.container
-    if own is not None and own.path is not None:
-        beside = (path.parent / own.path).absolute()
-        profile = with_settings(profile, {"container": structs.replace(own, image=str(beside))})
-    return profile
-
-
-def _check_agents(profile: RunnerProfile) -> None:
-    where, own = shown(profile.path), profile.container
-    of_srun = "`container: {kind: pyxis}`" if own and own.kind == "pyxis" else ""
-    of_srun = of_srun or ("`srun_options`" if profile.srun_options else "")
-    if own and own.kind == "pyxis" and own.options:
-        raise ConfigError(f"{where}: pyxis has no command: give its `options` as `srun_options`")
+    of_srun = profile.srun_options or (own and own.kind == "pyxis")
     if of_srun and profile.kind != "slurm":
-        raise ConfigError(f"{where}: {of_srun} is for srun: it needs `kind: slurm`")
+        raise ConfigError(f"{shown(path)}: pyxis and `srun_options` need `kind: slurm`")
     if profile.cluster != "slurm" and (of_srun or own or profile.command_prefix or profile.python):
         raise ConfigError(
-            f"{where}: `cluster: {profile.cluster}` starts no agents: it has no `container`, "
-            f"`command_prefix`, `python` or `srun_options`"
+            f"{shown(path)}: `cluster: {profile.cluster}` has no agents, but this process: no "
+            f"`container`, `command_prefix`, `python` or `srun_options`"
         )
-
-
-def contained(profile: RunnerProfile, folders: Iterable[Path], arch: str) -> RunnerProfile:
-    """The profile with its container's srun options, command prefix and interpreter.
-
-    Args:
-        folders: what the run needs of a node; in the first one an agent starts.
-        arch: of the devices.
-    """
-    own = profile.container
-    if own is None:
-        return profile
-    place = place_of(own, [*folders, *package_folders()], arch)
-    options, prefix = CONTAINERS[own.kind](own, place)
-    changes = {
-        "srun_options": {**options, **profile.srun_options},
-        "command_prefix": (*profile.command_prefix, *prefix),
-        "python": profile.python or "python3",
-    }
-    return with_settings(profile, changes)
+    return profile
 
 
 def option_words(

@@ -18,11 +18,6 @@ def shipped_root() -> Path:
     return inside if inside.is_dir() else _PACKAGE.parent
 
 
-def package_folders() -> tuple[Path, Path]:
-    """The folders of the package and of what is shipped with it; one is inside the other."""
-    return _PACKAGE, shipped_root()
-
-
 def shipped_files(folder: str) -> dict[str, Path]:
     """The YAML files of ``config`` or ``runners`` that are shipped, by their names, in order."""
     top = shipped_root() / folder

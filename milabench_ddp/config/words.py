@@ -5,7 +5,7 @@ import re
 import sys
 
 from .mistakes import MistakeError
-from .tree import ListNode, MappingNode, ScalarNode, TreeNode, is_null, scalar_text
+from .tree import ListNode, MappingNode, ScalarNode, TreeNode, is_null, scalar_text, value_of
 from .validate import Check, Single, as_mapping, checked, wrong
 
 LONGEST_WORD = 2**17 - 1  # bytes of an argument on Linux (MAX_ARG_STRLEN)
@@ -76,22 +76,27 @@ def process_word(key: str, node: TreeNode) -> str:
     return word
 
 
-def named_words(pattern: str, what: str, check: Check = process_word) -> Check:
+def named_words(
+    pattern: str, what: str, check: Check = process_word, *, flags: bool = False
+) -> Check:
     """A mapping of names to single values, as texts; a name whose value is null is left out.
 
     Args:
         pattern: what a name is made of.
         what: what it names, for messages.
+        flags: whether true and null are a name alone, which is True, and false is none.
     """
 
-    def check_all(key: str, node: TreeNode) -> dict[str, str]:
-        values = {}
+    def check_all(key: str, node: TreeNode) -> dict[str, str | bool]:
+        values: dict[str, str | bool] = {}
         for name, value in as_mapping(key, node).entries.items():
             if not re.fullmatch(pattern, name):
                 raise MistakeError(
                     f"`{name}` in {value.origin} cannot name {what}", value.origin, name
                 )
-            if not is_null(value):
+            if flags and (is_null(value) or isinstance(value_of(value), bool)):
+                values |= {name: True} if value_of(value) is not False else {}
+            elif not is_null(value):
                 text = scalar_text(checked(Single, f"{key}.{name}", value))
                 values[name] = check(f"{key}.{name}", ScalarNode(text, value.origin))
         return values

@@ -3,20 +3,18 @@
 In a shuffled run it pauses after each launch and gives its nodes back, so that others run between.
 """
 
-import shlex
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 
 from msgspec.structs import replace
 
-from ..config.runner_profile import RunnerProfile, option_words
 from ..config.schema import Benchmark
 from ..errors import may_pass, reason_of
 from ..events import Outcome, Status, Verdict, gravest
 from ..hostlist import hostlist
 from ..machine.devices import Cluster
-from ..plan.bash import render
+from ..plan.bash import render, within
 from ..plan.launch import Launch, Process
 from ..plan.planner import plan_launches
 from ..results.lock import claimed
@@ -99,13 +97,10 @@ class BenchmarkRun:
         cluster = Cluster(self._plan.arch, tuple(node.node for node in self.nodes))
         mine = replace(self.benchmark, num_machines=len(self.nodes))
         launches = plan_launches(mine, cluster, self._plan.site, self._plan.repeats, self._run.path)
-        comments = [f"{self._run.name}: {self.name} on {hostlist(self.state.nodes)}"]
-        profile = self._plan.runner or RunnerProfile("local")
-        srun = ["srun", *option_words(profile.srun_options)] if profile.srun_options else []
-        if words := [*srun, *profile.command_prefix]:
-            script = str(self._run.script(self.name))
-            comments.append(f"as its agents were started: {shlex.join([*words, 'bash', script])}")
-        save_script(self._run, self.name, render(launches, self._plan.site.python, comments))
+        comment = f"{self._run.name}: {self.name} on {hostlist(self.state.nodes)}"
+        script = render(launches, self._plan.site.python, [comment])
+        prefix = self._plan.runner.command_prefix if self._plan.runner else ()
+        save_script(self._run, self.name, within(prefix, script))
         for launch in self.state.launches:
             self._counter.add(launch)
         self.state.repeats = self._counter.repeats

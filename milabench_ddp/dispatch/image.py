@@ -1,16 +1,12 @@
 """The image of a container: whether it is there, and the digest of what it holds."""
 
 import hashlib
-import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 from ..config.container import Container
-from ..config.tree import shown
 from ..errors import DispatchError
-
-_PODMAN = ("podman", "image", "inspect", "--format={{.Digest}}")
+from .slurm_queue import output_of
 
 
 def image_facts(own: Container) -> dict[str, str]:
@@ -19,26 +15,21 @@ def image_facts(own: Container) -> dict[str, str]:
     Raises:
         DispatchError: the image is not there, or cannot be read.
     """
-    facts = {"kind": own.kind, "image": own.image}
-    if own.path is not None:
-        try:
+    facts, advice = {"kind": own.kind, "image": own.image}, "make it, or name another"
+    try:
+        if own.path is not None:
             return {**facts, "digest": f"sha256:{_digest(own.path)}"}
-        except OSError as error:
-            raise DispatchError(
-                f"no image {shown(own.path)}: {error.strerror}: this host and the nodes must see "
-                f"it under that path; make it, or name another as `container: {{image: ...}}`"
-            ) from error
-    if own.kind == "podman" and shutil.which("podman"):
-        from .slurm_queue import output_of  # a run without podman must not load it
-
-        digest = output_of(*_PODMAN, own.image)
-        if digest is None:
-            raise DispatchError(
-                f"no image {own.image}: podman does not have it: `podman pull {own.image}` or "
-                f"`podman load`, here and on each node, since a run downloads nothing"
-            )
-        facts["digest"] = digest.strip()
-    return facts
+        if own.kind != "podman" or not shutil.which("podman"):
+            return facts
+        inspect = ("podman", "image", "inspect", "--format={{.Digest}}")
+        if digest := output_of(*inspect, own.image):
+            return {**facts, "digest": digest.strip()}
+        why, advice = "podman does not have it", "`podman pull` or `podman load` it"
+    except OSError as error:
+        why = f"{error.strerror}"
+    raise DispatchError(
+        f"no image {own.image}: {why}: {advice}; this host and all nodes must have it"
+    )
 
 
 def _digest(path: Path) -> str:
@@ -47,14 +38,9 @@ def _digest(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     found = hashlib.sha256()
-    for line in _files(path):
-        found.update(os.fsencode(line))
+    for each in sorted(path.rglob("*")):
+        if not each.is_dir():
+            told = each.lstat()
+            name = each.relative_to(path)
+            found.update(f"{name}\0{told.st_size}\0{told.st_mtime_ns}\n".encode(errors="replace"))
     return found.hexdigest()
-
-
-def _files(top: Path) -> Iterator[str]:
-    for folder, folders, files in os.walk(top):
-        folders.sort()
-        for name in sorted(files):
-            status = os.lstat(path := Path(folder, name))
-            yield f"{path.relative_to(top)}\0{status.st_size}\0{status.st_mtime_ns}\n"

@@ -242,10 +242,10 @@ def here_document(lines: Sequence[str], word: str) -> Iterator[str]:
     yield word
 
 
-def within(prefix: Sequence[str], script: str) -> list[str]:
-    """The lines of a script that becomes another one behind these words, as in a container."""
+def within(prefix: Sequence[str], script: str) -> str:
+    """The script, behind these words: in a container."""
     if not prefix:
-        return [script]
-    start, *body = here_document([script], "MILABENCH_INSIDE")
+        return script
+    start, *body = here_document([script.rstrip()], "MILABENCH_INSIDE")
     line = f"exec {_words(tuple(prefix), SECRETS.version)} bash -s {start}"
-    return [*needs([line]), line, *body]
+    return "\n".join(["#!/usr/bin/env bash", *needs([line]), line, *body, ""])

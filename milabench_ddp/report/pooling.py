@@ -131,9 +131,8 @@ def facts_of(run: Run) -> Facts:
     if header.milabench:
         facts["milabench"] = header.milabench
     if image := _of(header.machine, "container"):
-        digest = str(image.get("digest") or "")[:DIGEST]
-        name = str(image.get("image")).rpartition("/")[2]
-        facts["image"] = f"{name} ({digest})" if digest else name
+        told = [str(image["image"]).rpartition("/")[2], str(image.get("digest") or "")[:19]]
+        facts["image"] = " ".join(filter(None, told))
     if "environment" in header.machine:
         chosen = []
         for name, value in _of(header.machine, "environment").items():
@@ -167,7 +166,6 @@ def _facts_of_machines(run: Run) -> dict[str, list[str]]:
 
 COMMIT = "milabench commit"
 SOFTWARE = ("torch", "CUDA", "ROCm", "NCCL", "cuDNN", *PACKAGES, "Python", COMMIT)
-DIGEST = len("sha256:") + 12  # characters that are shown
 
 
 def _facts_of_meta(meta: Payload) -> Facts:
@@ -188,14 +186,9 @@ def _facts_of_meta(meta: Payload) -> Facts:
         "CPU": cpu_of(meta),
         **{name: str(_of(meta, "packages").get(name) or "") for name in PACKAGES},
         "Python": str(meta.get("python") or ""),
-        "modules": modules_of(meta),
+        "modules": str(meta.get("modules") or "").replace(":", " "),
         COMMIT: str(_of(meta, "milabench").get("commit") or "")[:12],
     }
-
-
-def modules_of(meta: Payload) -> str:
-    """The environment modules that were loaded: ``cuda/12.9 gcc/12``."""
-    return str(meta.get("modules") or "").replace(":", " ")
 
 
 def _number(value: object, unit: str) -> str:

@@ -1,21 +1,14 @@
 """The command lines of containers, each as the documentation of its runtime has them."""
 
 import shlex
-from dataclasses import replace
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from milabench_ddp.codec import decode, encode
-from milabench_ddp.config.container import CONTAINERS, Container, place_of
-from milabench_ddp.config.runner_profile import (
-    RunnerProfile,
-    contained,
-    option_words,
-    read_profile,
-)
-from milabench_ddp.config.shipped import package_folders
+from milabench_ddp.config.container import RUNTIMES, Container, container_words
+from milabench_ddp.config.runner_profile import read_profile
 from milabench_ddp.errors import ConfigError
 from tests.golden import check_golden
 from tests.support.configuration import write
@@ -31,60 +24,70 @@ def own(kind: Any, image: str = "/shared/torch.img", **changes: Any) -> Containe
 
 def test_golden() -> None:
     lines = []
-    for kind in CONTAINERS:
-        image = IMAGES.get(kind, "/shared/torch.img")
-        made = own(kind, image, mounts=("/data", "/scratch:/tmp/scratch"))
+    for kind in RUNTIMES:
+        made = own(kind, IMAGES.get(kind, "/shared/torch.img"), mounts=("/data", "/s:/tmp/s"))
         for arch in ("cuda", "rocm", "cpu"):
-            srun, prefix = CONTAINERS[kind](made, place_of(made, FOLDERS, arch))
-            words = [*(["srun", *option_words(srun)] if srun else ()), *prefix, "python3", "a.py"]
+            srun, prefix = container_words(made, FOLDERS, arch)
+            words = [*(["srun", *srun] if srun else ()), *prefix[:-4], "python3", "a.py"]
             lines += [f"# {kind}, {arch}", shlex.join(words)]
     check_golden("config/containers.sh", "\n".join(lines) + "\n")
 
 
-@pytest.mark.parametrize("kind", CONTAINERS)
-def test_a_profile_has_what_its_container_adds_once(kind: Any) -> None:
-    profile = RunnerProfile(
-        "slurm", srun_options={"mpi": "none"}, command_prefix=("numactl",), container=own(kind)
-    )
-    made = contained(profile, FOLDERS, "cuda")
-    srun, prefix = CONTAINERS[kind](
-        own(kind), place_of(own(kind), [*FOLDERS, *package_folders()], "cuda")
-    )
-    assert made.srun_options == {**srun, "mpi": "none"}
-    assert made.command_prefix == ("numactl", *prefix)
-    assert made.python == "python3"
-    assert contained(replace(profile, python="/opt/python"), [], "cuda").python == "/opt/python"
-    assert decode(encode(made), RunnerProfile) == made
+def inside(*words: str, folder: Path, image: str = "it's") -> "subprocess.CompletedProcess[str]":
+    """What the last words of a prefix do once a container has begun."""
+    _, prefix = container_words(own("charliecloud", image), [folder], "cpu")
+    return subprocess.run([*prefix[-4:], *words], capture_output=True, text=True, check=False)
 
 
-def test_without_a_container_nothing_is_added() -> None:
-    profile = RunnerProfile("slurm", command_prefix=("numactl",))
-    assert contained(profile, FOLDERS, "cuda") is profile
+def test_a_command_begins_in_the_first_folder(tmp_path: Path) -> None:
+    assert inside("pwd", folder=tmp_path).stdout == f"{tmp_path}\n"
+    assert inside("sh", "-c", 'echo "$0" "$1"', "a b", "c", folder=tmp_path).stdout == "a b c\n"
+
+
+def test_what_an_image_lacks_is_named(tmp_path: Path) -> None:
+    done = inside("python9", "-m", "x", folder=tmp_path)
+    said = "there is no python9 in it's: name another as python of the runner profile\n"
+    assert (done.returncode, done.stderr) == (127, said)
+    done = inside("true", folder=tmp_path / "none")
+    assert done.returncode != 0
+    assert str(tmp_path / "none") in done.stderr
+
+
+def test_the_variables_of_a_node_reach_an_enroot_container(tmp_path: Path) -> None:
+    (tmp_path / "enroot").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    (tmp_path / "enroot").chmod(0o755)
+    env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "HOME": "/h", "A": "b c", "ENROOT_DATA_PATH": "/x"}
+    _, prefix = container_words(own("enroot"), [tmp_path], "cpu")
+    done = subprocess.run([*prefix, "true"], env=env, capture_output=True, text=True, check=True)
+    start, *options, image = done.stdout.splitlines()[:-5]
+    assert (start, image) == ("start", "/shared/torch.img")
+    assert {word for word in options if word.startswith("--env=")} >= {"--env=A"}
+    assert not {"--env=PATH", "--env=HOME", "--env=ENROOT_DATA_PATH"} & set(options)
+    assert f"--mount={tmp_path}:{tmp_path}:none:x-create=auto,rbind" in options
 
 
 def test_a_folder_inside_another_is_mounted_with_it() -> None:
-    place = place_of(own("podman", mounts=("/data",)), FOLDERS, "cpu")
-    assert place.folder == "/shared/work"
-    assert place.mounts == (
+    _, prefix = container_words(own("podman", mounts=("/data", "/data:/d")), FOLDERS, "cpu")
+    assert [word.partition("=")[2] for word in prefix if word.startswith("--volume")] == [
         "/shared/work:/shared/work",
         "/home/me/suite:/home/me/suite",
         "/data:/data",
-    )
+        "/data:/d",
+    ]
 
 
 @pytest.mark.parametrize("name", ["/a b", "/a:b", "/a,b", "/a\nb"])
 def test_a_folder_that_would_be_two_words_is_refused(name: str) -> None:
-    with pytest.raises(ConfigError, match="cannot be mounted in a container"):
-        place_of(own("podman"), [Path(name)], "cpu")
+    with pytest.raises(ConfigError, match="a container cannot mount a path with a space"):
+        container_words(own("podman"), [Path(name)], "cpu")
 
 
 @pytest.mark.parametrize(
-    ("kind", "image", "read"),
+    ("kind", "image", "path"),
     [
         ("apptainer", "torch.sif", "{here}/torch.sif"),
-        ("charliecloud", "./torch", "{here}/torch"),
-        ("enroot", "../torch.sqsh", "{here}/../torch.sqsh"),
-        ("pyxis", "./torch.sqsh", "{here}/torch.sqsh"),
+        ("charliecloud", "i/torch", "{here}/i/torch"),
+        ("enroot", "./torch.sqsh", "{here}/torch.sqsh"),
         ("pyxis", "/i/torch.sqsh", "/i/torch.sqsh"),
         ("apptainer", "docker://torch:2", None),
         ("enroot", "torch", None),
@@ -92,12 +95,9 @@ def test_a_folder_that_would_be_two_words_is_refused(name: str) -> None:
         ("pyxis", "nvcr.io#torch:2", None),
     ],
 )
-def test_a_path_is_beside_its_profile(here: Path, kind: Any, image: str, read: str | None) -> None:
-    path = write("r.yaml", f"kind: slurm\ncontainer: {{kind: {kind}, image: '{image}'}}\n")
-    found = read_profile(path).container
-    assert found is not None
-    assert found.image == (read.format(here=here) if read else image)
-    assert (found.path is None) == (read is None)
+def test_an_image_is_a_path_or_a_name(here: Path, kind: Any, image: str, path: str | None) -> None:
+    found = own(kind, image).path
+    assert found == (Path(path.format(here=here)) if path else None)
 
 
 @pytest.mark.parametrize(
@@ -109,11 +109,7 @@ def test_a_path_is_beside_its_profile(here: Path, kind: Any, image: str, read: s
         ("kind: ssh\ncontainer: {kind: podman, image: x, mounts: ['/a:/b:ro']}", MOUNTS),
         ("kind: ssh\ncontainer: {kind: podman, image: x, mounts: ['/a,/b']}", MOUNTS),
         ("kind: ssh\ncontainer: {kind: podman}", "`container` in r.yaml:2 has no `image`"),
-        ("kind: ssh\ncontainer: {kind: pyxis, image: x}", "r.yaml: `container: {kind: pyxis}` is"),
-        (
-            "kind: slurm\ncontainer: {kind: pyxis, image: x, options: [-w]}",
-            "r.yaml: pyxis has no command: give its `options` as `srun_options`",
-        ),
+        ("kind: ssh\ncontainer: {kind: pyxis, image: x}", "r.yaml: pyxis and `srun_options` need"),
     ],
 )
 def test_a_bad_container_is_named(here: Path, text: str, message: str) -> None:

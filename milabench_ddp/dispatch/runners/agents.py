@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from ...codec import encode
 from ...config.runner_profile import RunnerProfile
-from ...config.shipped import package_folders
 from ...errors import DispatchError
 from ...hidden import GIVEN, SECRETS
 from ...launch.stop_requests import StopRequests
@@ -54,28 +53,9 @@ class AgentCommand(Struct, frozen=True):
         return [*self.shell, f'eval "$(dd bs=1 count={size} 2>/dev/null)"']
 
 
-# What another interpreter runs: an image may lack the package, or have another version of it.
-_IMPORTED = (
-    "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); "
-    "runpy.run_module({!r}, run_name='__main__', alter_sys=True)"
-)
-_AGENT = "milabench_ddp.dispatch.agent_main"
-_FOUND = 'command -v "$0" >/dev/null || {{ echo {} >&2; exit 127; }}; exec "$0" "$@"'
-
-
 def agent_command(options: AgentOptions, profile: RunnerProfile) -> list[str]:
-    """The command of an agent on its node, behind the prefix of the profile."""
-    words = encode(options).decode()
-    if profile.python is None:
-        return [*profile.command_prefix, sys.executable, "-m", _AGENT, words]
-    where = f" in {profile.container.image}" if profile.container else ""
-    said = f"there is no {profile.python}{where}: `python` of the runner profile names one"
-    package, shipped = package_folders()
-    start = ["-m", _AGENT]
-    if shipped == package.parent:  # a checkout
-        start = ["-c", _IMPORTED.format(_AGENT), str(shipped)]
-    found = ("sh", "-c", _FOUND.format(shlex.quote(said)))
-    return [*profile.command_prefix, *found, profile.python, *start, words]
+    start = [profile.python or sys.executable, "-m", "milabench_ddp.dispatch.agent_main"]
+    return [*profile.command_prefix, *start, encode(options).decode()]
 
 
 def agent_script(options: AgentOptions, profile: RunnerProfile) -> str:

@@ -68,7 +68,7 @@ class Runner(ABC):
     def script(self, request: ScriptRequest) -> str:
         script = render(request.launches, request.python, request.comments)
         prefix = request.profile.command_prefix if request.profile else ()
-        return "\n".join(["#!/usr/bin/env bash", *within(prefix, script)]) if prefix else script
+        return within(prefix, script)
 
     def preflight(
         self, plan: RunPlan, benchmarks: Sequence[Benchmark], cluster: Cluster

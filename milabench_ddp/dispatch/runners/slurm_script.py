@@ -48,8 +48,8 @@ def render_jobs(request: ScriptRequest) -> str:
         mine = [each for each in request.launches if each.benchmark.name in job.benchmarks]
         hidden = SECRETS.learn(list(profile.setup)), SECRETS.learn(dict(profile.environment))
         prepare = setup_lines(*hidden, expanded)
-        inside = within(profile.command_prefix, render(mine, request.python).rstrip())
-        of_node = [*needs(prepare), *prepare, *inside]
+        inside = within(profile.command_prefix, render(mine, request.python))
+        of_node = [*needs(prepare), *prepare, inside.rstrip()]
         start, *node = here_document(of_node, "MILABENCH_NODE")
         of_job = [
             "#!/usr/bin/env bash",

@@ -2,6 +2,7 @@
 
 import hashlib
 import shutil
+import stat
 from pathlib import Path
 
 from ..config.container import Container
@@ -39,8 +40,7 @@ def _digest(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     found = hashlib.sha256()
     for each in sorted(path.rglob("*")):
-        if not each.is_dir():
-            told = each.lstat()
-            name = each.relative_to(path)
+        told, name = each.lstat(), each.relative_to(path)
+        if not stat.S_ISDIR(told.st_mode):
             found.update(f"{name}\0{told.st_size}\0{told.st_mtime_ns}\n".encode(errors="replace"))
     return found.hexdigest()

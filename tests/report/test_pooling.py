@@ -176,6 +176,23 @@ def test_the_head_counts_by_its_software_and_where_nodes_recorded_nothing(tmp_pa
         report_of([run("d", login, {}), run("e", other, {})])
 
 
+def test_packages_modules_and_image_are_those_that_measured(tmp_path: Path) -> None:
+    def run(name: str, modules: str, digest: str, version: str = "3.9.0") -> Path:
+        meta = {**META, "modules": modules, "packages": {"triton": version}, "python": "3.12"}
+        machine = {"container": {"image": "/i/torch.sif", "digest": f"sha256:{digest}"}}
+        return measured(tmp_path / name, Facts(meta=meta, machine=machine))
+
+    runs = [run("a", "cuda/12:gcc", "1" * 64), run("b", "cuda/12:gcc", "1" * 64)]
+    assert not report_of(runs).warnings
+    for other, said in (
+        (run("c", "cuda/13:gcc", "1" * 64), r"modules: cuda/12 gcc \(.*\), cuda/13 gcc \("),
+        (run("d", "cuda/12:gcc", "2" * 64), "image: torch.sif sha256:1{12} .* sha256:2{12} "),
+        (run("e", "cuda/12:gcc", "1" * 64, "3.8.0"), "triton: 3.9.0 .*, 3.8.0 "),
+    ):
+        with pytest.raises(PoolingError, match=said):
+            report_of([*runs, other])
+
+
 def test_as_many_nodes_as_there_were(tmp_path: Path) -> None:
     """A configuration without ``num_machines``: the result files say how many."""
     for folder, nodes in (("a", 1), ("b", 2)):

@@ -30,6 +30,15 @@ def test_where_and_on_what_it_was_measured(tmp_path: Path) -> None:
     assert (info.started, info.seconds) == (100.0, 60.0)
 
 
+def test_what_stood_below_the_software_is_told(tmp_path: Path) -> None:
+    image = {"kind": "apptainer", "image": "/i/torch.sif", "digest": f"sha256:{'0af' * 9}"}
+    write_state(tmp_path, "ok", {"b": "ok"}, machine={"container": image})
+    meta = {**META, "modules": "cuda/12.9:gcc/12"}
+    info = described(tmp_path, line("meta", meta), start(100.0), rates([1.0]), end(0, 160.0))
+    told = "image torch.sif sha256:0af0af0af0af, modules cuda/12.9 gcc/12"
+    assert info.version == f"torch 2.11.0, milabench v1.2, {told}"
+
+
 def test_what_the_files_do_not_say_is_left_empty(tmp_path: Path) -> None:
     info = described(tmp_path, rates([1.0]))
     assert (info.host, info.cpu, info.devices, info.version) == ("", "", "", "")

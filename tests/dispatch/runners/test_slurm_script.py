@@ -149,25 +149,29 @@ def test_no_text_becomes_a_command(tmp_path: Path, attack: str) -> None:
     text = attack.format(canary=canary)
     for name, script in (
         ("sbatch", SBATCH.format(folder=tmp_path)),
-        ("srun", '#!/bin/sh\nexec "$@"\n'),
+        ("srun", '#!/bin/sh\nshift; exec "$@"\n'),
         ("scontrol", "#!/bin/sh\necho here\n"),
     ):
         (tmp_path / name).write_text(script)
         (tmp_path / name).chmod(0o755)
-    code = (
-        "import os, sys; print([sys.argv[1:], os.environ['A'], os.environ['B'], os.environ['C']])"
-    )
+    code = "import os, sys; print([sys.argv[1:], *map(os.environ.get, 'ABCD')])"
     words = (sys.executable, "-S", "-c", code, text)
     process = Process(("b", "D0"), words, {"A": text}, 0, (0,))
     launches = [Launch(benchmark(text), None, (process,), defaults={"C": text})]
     setup = (f": {shlex.quote(text)}",)
-    profile = RunnerProfile("slurm", setup=setup, environment={"B": text})
+    profile = RunnerProfile(
+        "slurm",
+        setup=setup,
+        environment={"B": text},
+        srun_options={"comment": text},
+        command_prefix=("env", f"D={text}"),
+    )
     script = SlurmRunner().script(ScriptRequest(profile, launches, 1, sys.executable, [text]))
     env = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = subprocess.run(
         ["bash"], input=script, cwd=tmp_path, env=env, capture_output=True, text=True, check=False
     )
-    assert str([[text], text, text, text]) in done.stdout.splitlines(), done.stderr
+    assert str([[text], text, text, text, text]) in done.stdout.splitlines(), done.stderr
     assert not canary.exists()
 
 

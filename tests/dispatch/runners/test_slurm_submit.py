@@ -1,5 +1,6 @@
 """Submission of jobs to Slurm; ``sbatch`` is a script of the test."""
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -7,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.codec import read_record
-from milabench_ddp.config.runner_profile import RunnerProfile
+from milabench_ddp.config.runner_profile import RunnerProfile, read_profile
 from milabench_ddp.dispatch.runners.slurm import _last_words, submit
+from milabench_ddp.dispatch.runners.slurm_script import flags
 from milabench_ddp.errors import DispatchError
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.state import JobState
@@ -73,6 +75,38 @@ def test_jobs_of_one_size_are_an_array(sbatch: Callable[[str], Path], folder: Ru
     assert "#SBATCH --signal=USR2@90" in script
     assert "srun" not in script
     assert read_record(folder.job_json("c"), JobState).benchmarks == ("c",)
+
+
+FLAGS = """\
+kind: slurm
+options:
+  contiguous: true
+  requeue: true
+  hold: ~
+  overcommit: false
+  spread_job: ~
+  nice: 100
+  comment: it's 5 o'clock
+"""
+GIVEN = {"--contiguous", "--requeue", "--hold", "--spread-job", "--nice=100"}
+
+
+def test_options_reach_sbatch_with_and_without_a_value(
+    sbatch: Callable[[str], Path], folder: RunDir, tmp_path: Path
+) -> None:
+    given = sbatch("echo Submitted batch job 7")
+    (tmp_path / "r.yaml").write_text(FLAGS)
+    profile = read_profile(tmp_path / "r.yaml")
+    submit(folder, profile, jobs()[:1], lambda _: None)
+    for lines in (
+        given.read_text().splitlines(),
+        [f"#SBATCH {flag}" for flag in flags(profile, jobs()[0])],
+    ):
+        words = {line.removeprefix("#SBATCH ") for line in lines if line.startswith("#SBATCH ")}
+        (comment,) = (word for word in words if word.startswith("--comment"))
+        assert words >= GIVEN
+        assert shlex.split(comment) == ["--comment=it's 5 o'clock"]
+        assert "--overcommit" not in words
 
 
 def test_slurm_takes_all_or_none(

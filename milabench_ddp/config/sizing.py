@@ -14,7 +14,6 @@ from msgspec import Meta, Struct, field
 from .conditions import MachineFacts
 from .tree import finalize
 from .validate import Count, Natural, checked
-from .yaml_reader import read_yaml
 
 Observation = tuple[int, float]  # batch size, MiB
 
@@ -144,6 +143,8 @@ class _Scaling(Struct):
 
 def read_scaling(path: Path) -> dict[str, Sequence[Observation]]:
     """The observations of each benchmark's memory; reads milabench's versions 1 and 2."""
+    from .yaml_reader import read_yaml  # here, as in system.py
+
     observed: dict[str, Sequence[Observation]] = {}
     for name, node in finalize(read_yaml(path)).without("version").entries.items():
         stated: _Scaling = checked(_Scaling, name, node)

@@ -9,11 +9,9 @@ from msgspec.structs import asdict
 
 from ..errors import ConfigError
 from ..machine.backends import BACKENDS
-from .merge import without_multirun
 from .sizing import Memory, SizingOptions
 from .tree import DEFAULT, Location, ScalarNode, expanded, finalize, map_scalars, shown
 from .validate import Count, NotNegative, Text, as_mapping, check_keys, checked
-from .yaml_reader import read_yaml
 
 if TYPE_CHECKING:
     _Arch = str
@@ -80,6 +78,10 @@ class System(_Keys, frozen=True):
 
 def read_system(file: Path) -> System:
     """Read a system file; raises ConfigError, with file and line, for a mistake in it."""
+    # Imported here: each agent needs the records above, and none needs PyYAML (8 ms of CPU).
+    from .merge import without_multirun
+    from .yaml_reader import read_yaml
+
     warnings: list[str] = []
     top = finalize(without_multirun(read_yaml(file, warnings.append), warnings.append))
     check_keys({"system"}, top)

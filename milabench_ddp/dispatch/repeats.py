@@ -1,7 +1,6 @@
 """Decides whether a benchmark is launched again: ``--repeat``, and ``--until`` the rate is sure."""
 
 from ..progress import LaunchCount, ProgressObserver
-from ..report.partial import launch_series
 from ..report.statistics.interval import Series
 from ..report.statistics.stopping import LEAST, precision
 from ..results.read_state import ignore, read_benchmark
@@ -28,6 +27,8 @@ class RepeatCounter:
     def add(self, launch: LaunchState) -> None:
         if self._until is None:
             return
+        from ..report.partial import launch_series  # here: few runs need the report
+
         if series := launch_series(self._run, [process.tag for process in launch.processes]):
             self._measured.append(series)
         else:

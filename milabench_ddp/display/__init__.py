@@ -7,7 +7,6 @@ from queue import SimpleQueue
 
 from ..progress import ProgressObserver
 from ..shown_streams import is_drawn_on
-from .live import live_progress
 from .plain import PlainProgress
 from .run_progress import Outline
 from .screen_thread import Jobs, own_stderr, write_in_thread
@@ -19,6 +18,8 @@ def show_progress(outline: Outline, *, quiet: bool) -> Iterator[ProgressObserver
     if quiet:
         yield ProgressObserver()
     elif not outline.side and is_drawn_on(sys.stderr):
+        from .live import live_progress  # here: a job of Slurm needs the lines alone
+
         with live_progress(outline) as live:
             yield live
     else:

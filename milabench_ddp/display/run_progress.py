@@ -12,7 +12,6 @@ from ..errors import shortened
 from ..events import Data, Ended, Event, Metrics, Note, Outcome, Output, Started, Verdict
 from ..metric_line import MetricLine
 from ..progress import LaunchCount
-from ..report.partial import findings_of_benchmark
 from ..results.rates import is_finite, is_warmup
 from ..results.run_dir import RunDir
 from ..samples import DeviceSample, HostSample
@@ -182,6 +181,8 @@ class RunProgress:
     def findings_of(self, name: str) -> list[str]:
         if self.outline.run is None or name not in (*self.running, *self.paused):
             return []
+        from ..report.partial import findings_of_benchmark  # here: few displays need the report
+
         found = findings_of_benchmark(self.outline.run, name)
         return [f"{each.severity}  {each.sentence}" for each in found]
 

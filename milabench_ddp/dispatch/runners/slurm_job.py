@@ -129,7 +129,8 @@ class JobTask(Struct, frozen=True):
                     job=self.job,
                 )  # fmt: skip
                 script = agent_script(options, profile)
-                where = (f"--nodes={len(mine)}", f"--nodelist={','.join(mine)}")
+                count = len(mine)  # the job's own may be of an attempt on more nodes
+                where = (f"--nodes={count}", f"--ntasks={count}", f"--nodelist={','.join(mine)}")
                 shell = (*_SRUN, *others, *where, "bash", "-c")
                 return AgentCommand(shell, script, is_step=True)
 

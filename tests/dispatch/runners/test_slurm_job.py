@@ -126,7 +126,8 @@ def test_in_slurm_the_agents_are_steps_of_the_job(
         words = command.shell
         assert words[0] == "srun"
         step = {"--overlap", "--label", "--wait=0", "--kill-on-bad-exit=0", "--no-kill"}
-        where = {f"--nodes={len(hosts)}", f"--nodelist={','.join(hosts)}"}
+        count = len(hosts)
+        where = {f"--nodes={count}", f"--ntasks={count}", f"--nodelist={','.join(hosts)}"}
         assert {*step, "--mpi=none", "--exact", *where} <= set(words)
         assert words[-2:] == ("bash", "-c")
         options = AgentOptions(tmp_path, rank, hosts=hosts, is_again=bool(rank), job="all")

@@ -200,7 +200,7 @@ class Membership:
                 self._start_again(member)
             silence = self._timeouts.silence
             if member.handle and member.handle.is_alive and now - member.heard > silence:
-                self._plan_again(member, self._timeouts.reconnect)
+                self._plan_again(member, self._timeouts.reconnect / 2)  # it has as long to join
                 yield from self._lose(member, f"has sent no heartbeat for {silence:g} s")
             if member.is_awaited:
                 self._await(member, now - member.heard)

@@ -50,6 +50,7 @@ class Child:
         self.tag, self.pid, self.started = process.name, kept.pid, kept.started
         self.observed = Observations(own_rank)
         self.exit_fd = kept.control  # readable once the process and all that it left have ended
+        self.pidfd, self.wake_keeper = kept.pidfd, kept.wake_keeper
         self.terminate, self.kill = kept.terminate, kept.kill
         self._process, self._kept, self._keeper, self._emit = process, kept, keeper, emit
         self.looked: Sequence[Looked] = ()  # its processes, before they were ended

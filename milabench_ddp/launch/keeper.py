@@ -5,6 +5,7 @@
 
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -52,6 +53,7 @@ class KeptProcess(Struct, frozen=True):
     process: Process  # with its whole environment
     pid: int  # 0 if it did not reach the start latch, and so is its keeper's
     keeper: int
+    pidfd: int  # readable once the program has ended; negative if it cannot be watched
     control: int  # a descriptor, readable once the process and all its descendants have ended
     stdout: int
     stderr: int
@@ -65,12 +67,18 @@ class KeptProcess(Struct, frozen=True):
     def kill(self) -> None:
         self._order(KILL)
 
+    def wake_keeper(self) -> None:
+        """Continue its keeper, which has something to do, if somebody has stopped it."""
+        if self.keeper:
+            reap.ignore_gone(os.kill, self.keeper, signal.SIGCONT)
+
     def family(self) -> set[int]:
         return reap.family(self.keeper) if self.keeper else set()
 
     def _order(self, order: bytes) -> None:
         with suppress(OSError):  # its keeper is gone
             os.write(self.control, order)
+        self.wake_keeper()
 
 
 class Keeper:
@@ -131,15 +139,18 @@ class Keeper:
         return list(map(self._kept, self._processes, self._own, arrived))
 
     def _kept(self, process: Process, ends: tuple[int, int, int], message: bytes) -> KeptProcess:
-        keeper = pid = 0
+        keeper, pid, pidfd = 0, 0, -1
         if message.startswith(WAITS):
             keeper, pid = map(int, message.removeprefix(WAITS).split())
+            with suppress(OSError):
+                pidfd = os.pidfd_open(pid)
+                self._fds.callback(os.close, pidfd)
             for each in (keeper, pid):
                 stat = reap.read_stat(each)
                 self._born[each] = stat.born if stat else 0
             message = _receive(ends[0])
         started, error = _read_report(process.argv[0], message)
-        return KeptProcess(process, pid, keeper, *ends, started, error)
+        return KeptProcess(process, pid, keeper, pidfd, *ends, started, error)
 
     def end(self, kept: KeptProcess) -> ProcessEnd:
         """How a process has ended; if its keeper does not report that, it is killed here."""
@@ -163,6 +174,7 @@ class Keeper:
 
     def close(self) -> None:
         self._fds.close()
+        self._popen.send_signal(signal.SIGCONT)
         try:
             self._popen.wait(_LEAVE)
         except subprocess.TimeoutExpired:  # it is stopped, or held in the kernel

@@ -132,6 +132,8 @@ class Supervisor:
             self._watch(self._requests.fd, self._emit_posted)
             for child in self._children:
                 self._watch(child.exit_fd, partial(self._finish, child))
+                if child.pidfd >= 0:
+                    self._watch(child.pidfd, partial(self._wake_keeper, child))
                 for fd in child.pipes:
                     self._pipes[fd] = partial(self._read, child, fd)
                     self._watch(fd, self._pipes[fd])
@@ -179,10 +181,14 @@ class Supervisor:
         if fd in self._pipes and self._reads_pipes and not child.read(fd):
             self._forget(fd)
 
+    def _wake_keeper(self, child: Child) -> None:
+        self._forget(child.pidfd)
+        child.wake_keeper()
+
     def _finish(self, child: Child) -> None:
         self._alive.remove(child)
         watch = (child.channel_ranks.fd,) if child.channel_ranks is not None else ()
-        for fd in (child.exit_fd, *child.pipes, *watch):
+        for fd in (child.exit_fd, child.pidfd, *child.pipes, *watch):
             self._forget(fd)
         self._ends[child.tag] = child.finish(self._policy.verdict, oom_kills() - self._oom_kills)
 

@@ -71,7 +71,7 @@ def test_one_that_ends_again_and_again_is_started_ever_more_seldom(
 def test_a_silent_one_is_given_time_to_come_back(again: Callable[..., Room]) -> None:
     it = again()
     assert [name for name, _ in it.fall_silent(0)] == ["n1"]
-    it.clock.sleep(QUICK.reconnect - 0.1)
+    it.clock.sleep(QUICK.reconnect / 2 - 0.1)
     it.agents[0].heartbeat()
     it.hears()
     assert it.again == {}

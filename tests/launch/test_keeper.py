@@ -163,10 +163,24 @@ def test_of_a_keeper_that_was_killed_nothing_stays(start: Start):
     assert exists(other.pid)
 
 
-def test_of_a_keeper_that_is_stopped_nothing_stays(start: Start):
+@pytest.mark.parametrize("is_told", [False, True])
+def test_a_keeper_that_is_stopped_goes_on(start: Start, is_told: bool):
+    """When it is told something, and when its program has ended."""
+    keeper, (one,) = start(process("sh", "-c", "sleep 600" if is_told else "sleep 0.2; exit 3"))
+    os.kill(one.keeper, signal.SIGSTOP)
+    if is_told:
+        one.kill()
+    else:
+        select.select([one.pidfd], [], [])
+        one.wake_keeper()
+    select.select([one.control], [], [])
+    end = keeper.end(one)
+    assert (end.returncode, end.error) == (-9 if is_told else 3, "")
+
+
+def test_of_a_keeper_that_does_not_answer_nothing_stays(start: Start):
     keeper, (one, other) = start(process("sh", "-c", "sleep 600 & wait"), process(*SLEEPS))
     os.kill(one.keeper, signal.SIGSTOP)
-    one.kill()
     end = keeper.end(one)
     assert (end.returncode, end.error) == (None, "its keeper does not answer")
     assert not exists(one.pid)

@@ -1,0 +1,131 @@
+"""Agents and nodes that are lost, whichever: the others go on, and what can is used again."""
+
+import os
+import time
+
+import pytest
+
+from .sweeps import ended
+
+pytestmark = [pytest.mark.slurm, pytest.mark.timeout(400)]
+
+NODES = ("node1", "node2", "node3")  # the coordinator is on the first one
+AGENT = "^[^ ]*python[^ ]* -m milabench_ddp.dispatch.agent"
+KEEPER = "keeper_main"
+SILENT = "{node} has sent no heartbeat for 20 s"
+
+
+@pytest.fixture
+def sweep(networked, make_sweep, tmp_path):
+    """Held on three nodes, then a benchmark on all three and one on any."""
+    it = make_sweep(tmp_path, {"held": [3], "quick": [3, 1]}, exclude="node[4-5]")
+    it.command = it.begin()
+    it.await_states(held_3="running")
+    it.await_starts("held-3", 3)
+    it.began = time.monotonic()
+    return it
+
+
+def signal(cluster, node, name, pattern):
+    cluster.exec(node, "pkill", f"-{name}", "-f", pattern)
+
+
+def assert_ends(sweep, reason, states, *, within, code=1):
+    """How the sweep ends, and when; that its reasons name the node, and that nothing is left."""
+    found, out, err = ended(sweep.command, 300)
+    took = time.monotonic() - sweep.began
+    with open(os.environ.get("MILABENCH_FAULTS", os.devnull), "a") as table:
+        left = []
+        for node in NODES:
+            try:
+                ps = sweep.cluster.exec(node, "ps", "-eo", "args", "ww")
+            except AssertionError:
+                continue  # it is off
+            left += [line for line in ps.splitlines() if str(sweep.folder) in line]
+        test = os.environ["PYTEST_CURRENT_TEST"].partition("::")[2].partition(" ")[0]
+        print(f"{test} | {took:.0f} s | {sweep.states()} | {sweep.reason('held-3')} | "
+              f"left {len(left)} | exit {found}", file=table)  # fmt: skip
+    assert found == code, err
+    assert sweep.states() == states, out + err
+    assert sweep.reason("held-3").startswith(reason)
+    assert took < within
+    assert not left
+    return out + err
+
+
+USED_AGAIN = {"held-3": "lost", "quick-3": "ok", "quick-1": "ok"}
+LEFT_OUT = {"held-3": "lost", "quick-3": "lost", "quick-1": "ok"}
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_an_agent_that_is_killed_gets_a_step_of_its_own(sweep, node):
+    signal(sweep.cluster, node, "KILL", AGENT)
+    said = assert_ends(
+        sweep, f"{node} has lost its agent: killed by SIGKILL", USED_AGAIN, within=60
+    )
+    assert f"{node} is back" in said
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_an_agent_that_is_stopped_is_replaced(sweep, node):
+    signal(sweep.cluster, node, "STOP", AGENT)
+    said = assert_ends(sweep, SILENT.format(node=node), USED_AGAIN, within=100)
+    assert f"{node} is back" in said
+
+
+@pytest.mark.parametrize("node", NODES[1:])
+@pytest.mark.parametrize("timeout", [5, 120])
+def test_a_node_without_power_leaves_the_others(sweep, node, timeout):
+    with sweep.cluster.slurmd_timeout(timeout):
+        sweep.cluster.crash(node)
+        assert_ends(sweep, node, LEFT_OUT, within=150)
+
+
+@pytest.mark.parametrize("node", NODES[1:])
+def test_a_node_that_starts_anew_before_slurm_has_missed_it(sweep, node):
+    """Slurm ends the whole step: each of its nodes gets another."""
+    with sweep.cluster.slurmd_timeout(120):
+        sweep.cluster.crash(node)
+        sweep.cluster.boot(node)
+        said = assert_ends(sweep, "node", USED_AGAIN, within=150)
+    assert f"{node} is back" in said
+
+
+@pytest.mark.parametrize("node", NODES[1:])
+def test_a_cut_that_heals_loses_nothing(sweep, node):
+    with sweep.cluster.slurmd_timeout(120):
+        sweep.cluster.cut(node)
+        time.sleep(12)
+        sweep.cluster.heal(node)
+        time.sleep(5)
+        sweep.open()
+        states = dict.fromkeys(USED_AGAIN, "ok")
+        assert_ends(sweep, "", states, within=90, code=0)
+
+
+@pytest.mark.parametrize("node", NODES[1:])
+def test_a_cut_that_does_not_heal(sweep, node):
+    with sweep.cluster.slurmd_timeout(120):
+        sweep.cluster.cut(node)
+        assert_ends(sweep, SILENT.format(node=node), LEFT_OUT, within=150)
+
+
+@pytest.mark.parametrize("node", NODES[1:])
+def test_a_node_that_slurm_takes_for_down(sweep, node):
+    sweep.cluster.run("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=test")
+    assert_ends(sweep, node, LEFT_OUT, within=150)
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_a_keeper_that_is_killed_fails_its_program(sweep, node):
+    signal(sweep.cluster, node, "KILL", KEEPER)
+    sweep.open()
+    found = {**USED_AGAIN, "held-3": "failed"}
+    assert_ends(sweep, f"{node}: ", found, within=60)
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_a_keeper_that_is_stopped_goes_on(sweep, node):
+    signal(sweep.cluster, node, "STOP", KEEPER)
+    sweep.open()
+    assert_ends(sweep, "", dict.fromkeys(USED_AGAIN, "ok"), within=60, code=0)

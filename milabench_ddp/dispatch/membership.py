@@ -29,6 +29,7 @@ from .protocol import (
     FromAgent,
     Heartbeat,
     Hello,
+    LaunchEnded,
     Ping,
     Pong,
     Problem,
@@ -232,6 +233,11 @@ class Membership:
                         told = replace(known, clock_offset=offset, clock_error=delay)
                         self._records.change(member.name, told)
                         member.ping, member.clock_due = "", None
+                    case LaunchEnded(id, state):  # nodes' times are compared: by one clock
+                        known = self._records.states[member.name]
+                        is_off = abs(known.clock_offset or 0.0) > known.clock_error
+                        ahead = known.clock_offset if is_off else None
+                        yield handle, LaunchEnded(id, state.behind(ahead or 0.0))
                     case _:
                         yield handle, message
         if member.connection.has_ended and not member.connection.is_closed:

@@ -106,9 +106,15 @@ def run_info(run: Run) -> RunInfo:
 
 
 def _span(run: Run) -> tuple[float | None, float | None]:
-    """When the run began and ended, in seconds since the epoch."""
-    starts: list[object] = [run.state and run.state.header.created]
-    ends: list[object] = [run.state and run.state.header.ended]
+    """When the run began and ended, in seconds since the epoch.
+
+    The command says both by its clock; if it was killed, the nodes say when their processes ended.
+    """
+    created: object = run.state and run.state.header.created
+    ended: object = run.state and run.state.header.ended
+    if _is_time(created) and _is_time(ended):
+        return created, ended
+    starts, ends = [created], [ended]
     for record in run.records:
         starts.append((record.start or {}).get("time"))
         ends.append((record.end or {}).get("time"))

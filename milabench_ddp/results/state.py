@@ -15,6 +15,7 @@ from itertools import chain
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ..config.schema import SkippedBenchmark
 from ..events import Outcome, Status, Verdict
@@ -90,6 +91,14 @@ class LaunchState(Struct, frozen=True):
     @property
     def survivors(self) -> tuple[Survivor, ...]:
         return tuple(chain.from_iterable(process.survivors for process in self.processes))
+
+    def behind(self, seconds: float) -> "LaunchState":
+        """The same by a clock that is so far behind that of its node."""
+        moved = [
+            replace(each, started=each.started - seconds, ended=each.ended - seconds)
+            for each in self.processes
+        ]
+        return replace(self, processes=tuple(moved))
 
     @property
     def seconds(self) -> float:

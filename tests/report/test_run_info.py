@@ -55,8 +55,8 @@ def test_a_run_spans_all_its_processes_and_its_state(tmp_path: Path) -> None:
     write(tmp_path, "b.D0", config("b"), start(1020.0), rates([1.0]), end(0, 1300.0))
     assert run_info(read_run(tmp_path)).seconds == 310.0
     write_state(tmp_path, "ok", {"a": "ok", "b": "ok"}, created=950.0)
-    info = run_info(read_run(tmp_path))
-    assert (info.started, info.seconds, info.outcome, info.preset) == (950.0, 350.0, "ok", "full")
+    info = run_info(read_run(tmp_path))  # by the clock of its command: nodes may have others
+    assert (info.started, info.seconds, info.outcome, info.preset) == (950.0, 250.0, "ok", "full")
 
 
 @pytest.mark.parametrize("time", [float("nan"), -1.0, 1e12, "yesterday", None])

@@ -23,6 +23,7 @@ class Outcome(StrEnum):
     TIMEOUT = "timeout"
     CANCELLED = "cancelled"
     LOST = "lost"
+    NOT_BEGUN = "not begun"  # a benchmark whose job or run ended before
     SKIPPED = "skipped"
 
 
@@ -36,6 +37,7 @@ class Status(StrEnum):
     TIMEOUT = "timeout"
     CANCELLED = "cancelled"
     LOST = "lost"
+    NOT_BEGUN = "not begun"
     SKIPPED = "skipped"
 
     @property
@@ -56,6 +58,7 @@ class Verdict(Struct, frozen=True):
 
 _GRAVEST_FIRST = (
     Outcome.LOST,
+    Outcome.NOT_BEGUN,
     Outcome.CANCELLED,
     Outcome.FAILED,
     Outcome.TIMEOUT,

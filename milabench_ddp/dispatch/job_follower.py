@@ -93,8 +93,9 @@ class JobFollower:
         parts = [f"its job ended{began}: {word}"]
         if jobs and (why := why_ended(self._run, jobs[-1], self._details.get(jobs[-1].id, ""))):
             parts.append(why)
-        is_own_failure = has_begun and word == OUT_OF_MEMORY
-        outcome = Outcome.FAILED if is_own_failure else Outcome.LOST
+        outcome = Outcome.LOST if has_begun else Outcome.NOT_BEGUN
+        if has_begun and word == OUT_OF_MEMORY:
+            outcome = Outcome.FAILED
         return Verdict(outcome, ", ".join(parts))
 
 

@@ -18,7 +18,7 @@ from ..samples import DeviceSample, HostSample
 
 PHASES = ("loading", "warm-up", "ready", "measuring", "ending")  # in the order they are reached
 _NOTES = {"ready": "ready", "begin": "measuring"}  # the phase that begins with a program's note
-BAD = (Outcome.FAILED, Outcome.TIMEOUT, Outcome.LOST)
+BAD = (Outcome.FAILED, Outcome.TIMEOUT, Outcome.LOST, Outcome.NOT_BEGUN)
 
 
 class Outline(Struct, frozen=True):

@@ -157,8 +157,8 @@ def _unknown(failure: Failure, state: CellState, shown: Sequence[str]) -> str:
     if state.word == "Traceback":
         return _plain(state.reason)
     reason = failure.reason or str(failure.outcome)
-    if failure.outcome == Outcome.LOST:
-        return f"lost: {reason}"
+    if failure.outcome in (Outcome.LOST, Outcome.NOT_BEGUN):
+        return f"{failure.outcome}: {reason}"
     if failure.rank is not None:
         reason = reason.removeprefix(f"rank {failure.rank}: ")
     if not re.fullmatch(r"exit status -?\d+", reason):

@@ -124,8 +124,8 @@ def _of_run(run: Run, failed: Sequence[Failure]) -> Iterator[Failure]:
             continue  # it will end
         if outcome in (Outcome.OK, Outcome.SKIPPED) or name in explained:
             continue
-        is_unknown = reason in (DAMAGED, GONE)
-        if name not in with_files and name not in run.missing and not is_unknown:
+        is_told = outcome == Outcome.NOT_BEGUN or reason in (DAMAGED, GONE)
+        if name not in with_files and name not in run.missing and not is_told:
             reason = f"it never ran: {reason}" if reason else "it never ran"
         script = _script(run, name)
         yield Failure(name, run.name, None, outcome, reason, folder=run.path, script=script)
@@ -136,7 +136,7 @@ class CellState(Struct, frozen=True):
 
     ``Traceback``: an exception ended it; ``oom``: a device or the host ran out of memory;
     ``failed``: it failed in another way. The other outcomes are ``timeout``, ``cancelled``,
-    ``lost`` and ``skipped``. ``running`` and ``waiting..`` have not ended.
+    ``lost``, ``not begun`` and ``skipped``. ``running`` and ``waiting..`` have not ended.
     """
 
     word: str

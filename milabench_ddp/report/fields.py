@@ -161,7 +161,9 @@ def _share(row: Row, parts: Sequence[str]) -> float:
     return math.fsum(known) if is_shown else NAN
 
 
-STATES = "ok, failed, oom, Traceback, timeout, cancelled, lost, skipped, running, waiting.."
+STATES = (
+    "ok, failed, oom, Traceback, timeout, cancelled, lost, not begun, skipped, running, waiting.."
+)
 PASSES = "forward backward forward_backward"
 
 # fmt: off

@@ -2,7 +2,7 @@
 
 Schema 1 is read, too. A benchmark whose status is ``running`` is lost if no process holds its lock.
 Its run is then lost, too, unless the cluster's scheduler still has jobs for it. A benchmark that
-waits in a run that has ended will never begin: it is cancelled with its run, or lost.
+waits in a run that has ended will never begin: it is cancelled with its run, or not begun.
 """
 
 from collections.abc import Callable, Mapping
@@ -153,8 +153,9 @@ def _settle(run: RunDir, header: RunHeader, benchmarks: Mapping[str, BenchmarkSt
     is_cancelled = header.outcome is Outcome.CANCELLED
     for state in benchmarks.values():
         if state.status is Status.WAITING:
-            state.status = Status.CANCELLED if is_cancelled else Status.LOST
             has_begun = run.benchmark(state.name).is_dir()
+            unended = Status.LOST if has_begun else Status.NOT_BEGUN
+            state.status = Status.CANCELLED if is_cancelled else unended
             state.reason = GONE if has_begun else NEVER_BEGAN
 
 

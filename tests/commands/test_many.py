@@ -32,7 +32,7 @@ def test_a_sweep_to_its_end(sweep: Sweep, options: tuple[str, ...]) -> None:
     assert sweep.statuses() == dict.fromkeys(ALL, "ok")
     assert sweep.state("a-2").nodes == ("node0", "node1")
     lines = [line.split(" ", 1)[1] for line in done.err.splitlines() if ": on " in line]
-    assert lines[0] == "a-2: on node0, node1, at most 600 s"
+    assert lines[0] == "a-2: on node[0-1], at most 600 s"
     names = {path.name for path in sweep.at.run().glob("*.data")}
     assert names >= {"a-2.D0.node0.data", "a-2.D1.node1.data", "a-1.D0.data"}
     assert sweep.programs() == []

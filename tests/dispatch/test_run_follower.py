@@ -77,10 +77,10 @@ def test_one_that_is_lost_where_no_scheduler_starts_it_again(story: Make, tmp_pa
 @pytest.mark.parametrize(
     ("word", "ran", "waited"),
     [
-        ("TIMEOUT", Verdict(Outcome.TIMEOUT, "ended by the time limit of its job"), "lost"),
+        ("TIMEOUT", Verdict(Outcome.TIMEOUT, "ended by the time limit of its job"), "not begun"),
         ("CANCELLED", Verdict(Outcome.CANCELLED, "its job was cancelled"), "cancelled"),
-        ("NODE_FAIL", Verdict(Outcome.LOST, "its job ended: NODE_FAIL"), "lost"),
-        ("OUT_OF_MEMORY", Verdict(Outcome.FAILED, "its job ended: OUT_OF_MEMORY"), "lost"),
+        ("NODE_FAIL", Verdict(Outcome.LOST, "its job ended: NODE_FAIL"), "not begun"),
+        ("OUT_OF_MEMORY", Verdict(Outcome.FAILED, "its job ended: OUT_OF_MEMORY"), "not begun"),
     ],
 )
 def test_what_a_job_left_when_it_ended(
@@ -179,7 +179,7 @@ def test_a_job_that_stays_unknown_for_a_minute_is_gone(story: Make) -> None:
     run.answers({})
     assert run.follow()
     why = "its job ended before it began: UNKNOWN"
-    assert run.told.ended == {"a": Verdict(Outcome.LOST, why)}
+    assert run.told.ended == {"a": Verdict(Outcome.NOT_BEGUN, why)}
     assert run.asked == pytest.approx(60 / ASK, abs=2)
 
 
@@ -253,5 +253,5 @@ def test_a_state_that_is_damaged_is_that_benchmarks_trouble(story: Make, tmp_pat
 
     assert run.follow(damage, run.benchmark("b", "ok"), run.job("COMPLETED", ended=True))
     assert run.told.ended["b"] == OK
-    assert run.told.ended["a"].outcome is Outcome.LOST
+    assert run.told.ended["a"].outcome is Outcome.NOT_BEGUN
     assert "its job ended" in run.state("a").reason

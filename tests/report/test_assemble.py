@@ -207,7 +207,7 @@ def test_a_run_of_schema_1_on_several_nodes(tmp_path: Path) -> None:
     made = report_of([tmp_path])
     assert [(f.benchmark, f.outcome, f.reason) for f in made.failures] == [
         ("b", "failed", "node1: exit status 3"),
-        ("c", "lost", "it never ran: the run ended before it began"),
+        ("c", "not begun", "the run ended before it began"),
     ]
     assert [(row.name, row.fail, row.n) for row in made.rows] == [
         ("a", 0, 1),

@@ -138,7 +138,7 @@ def test_a_benchmark_that_never_ran_is_a_failure(tmp_path: Path) -> None:
     made = report_of([tmp_path])
     assert rows(made) == {"a": (0, 1), "b": (1, 0), "c": (1, 0)}
     assert [(f.benchmark, f.tag, f.outcome, f.reason) for f in made.failures] == [
-        ("b", None, "lost", "it never ran: the run ended before it began"),
+        ("b", None, "not begun", "the run ended before it began"),
         ("c", None, "failed", "it never ran"),
     ]
     assert made.failure_rate == pytest.approx(2 / 3)
@@ -189,7 +189,7 @@ def test_a_run_that_was_cut_off(tmp_path: Path) -> None:
     made = report_of([tmp_path])
     assert made.runs[0].outcome == "lost"
     assert rows(made) == {"a": (0, 1), "b": (1, 1), "c": (1, 0)}
-    assert [f.outcome for f in made.failures] == ["lost", "lost"]
+    assert [f.outcome for f in made.failures] == ["lost", "not begun"]
 
 
 def test_milabenchs_formulas_have_their_own_failures(tmp_path: Path) -> None:

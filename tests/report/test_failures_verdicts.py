@@ -49,7 +49,7 @@ def test_the_lines_of_the_process_that_the_verdict_names(tmp_path: Path, first: 
     assert cell_state(made, made.rows[0]) == CellState("Traceback", "ValueError: no")
 
 
-@pytest.mark.parametrize(("outcome", "word"), [("cancelled", "cancelled"), ("failed", "lost")])
+@pytest.mark.parametrize(("outcome", "word"), [("cancelled", "cancelled"), ("failed", "not begun")])
 def test_what_waits_in_a_run_that_has_ended_never_begins(
     tmp_path: Path, outcome: str, word: str
 ) -> None:

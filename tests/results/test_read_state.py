@@ -53,7 +53,7 @@ def test_what_was_written_is_read(run: RunDir):
     save(run, header("a", "b", outcome=Outcome.FAILED), state)
     found = require_state(run)
     assert found.header.outcome is Outcome.FAILED
-    never = BenchmarkState("b", Status.LOST, NEVER_BEGAN)
+    never = BenchmarkState("b", Status.NOT_BEGUN, NEVER_BEGAN)
     assert found.benchmarks == {"a": state, "b": never}
     assert list(found.benchmarks) == ["a", "b"]
 
@@ -62,12 +62,12 @@ def test_a_benchmark_that_nobody_goes_on_with_is_lost_and_its_run_too(run: RunDi
     save(run, header("a", "b"), BenchmarkState("a", Status.RUNNING))
     found = require_state(run)
     assert (found.benchmarks["a"].status, found.benchmarks["a"].reason) == (Status.LOST, CUT_OFF)
-    assert found.benchmarks["b"] == BenchmarkState("b", Status.LOST, NEVER_BEGAN)
+    assert found.benchmarks["b"] == BenchmarkState("b", Status.NOT_BEGUN, NEVER_BEGAN)
     assert found.header.outcome is Outcome.LOST
 
 
 @pytest.mark.parametrize(
-    ("outcome", "status"), [("cancelled", Status.CANCELLED), ("failed", Status.LOST)]
+    ("outcome", "status"), [("cancelled", Status.CANCELLED), ("failed", Status.NOT_BEGUN)]
 )
 def test_what_waits_in_a_run_that_has_ended_never_begins(run: RunDir, outcome: str, status: Status):
     save(run, header("a", "b", outcome=Outcome(outcome)), BenchmarkState("a", Status.OK))
@@ -135,7 +135,7 @@ def test_a_run_of_schema_1_on_several_nodes(tmp_path: Path):
     assert found.benchmarks["a"].status is Status.TIMEOUT
     assert found.benchmarks["a"].interrupted
     assert not found.benchmarks["a"].is_final
-    assert found.benchmarks["b"].status is Status.LOST
+    assert found.benchmarks["b"].status is Status.NOT_BEGUN
 
 
 @pytest.mark.parametrize(

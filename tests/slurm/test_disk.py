@@ -84,7 +84,7 @@ def test_a_disk_that_fills_up_in_the_midst_loses_nothing_that_was_measured(
         assert code == 1
         why = f"cannot write {sweep.run}/held-2/state.json: No space left on device"
         assert why in err
-        assert sweep.states() == {"quick-2": "ok", "held-2": "failed", "quick-1": "lost"}
+        assert sweep.states() == {"quick-2": "ok", "held-2": "failed", "quick-1": "not begun"}
         assert sweep.reason("held-2") == why
         full = f"cannot write {sweep.run}/quick-1/state.json: No space left on device"
         why = rf"its job ended before it began: FAILED, .*: {re.escape(full)} \(see .*\.err\)"

@@ -145,7 +145,7 @@ def test_the_time_limit_of_a_job_is_the_reason(nodes, early, name):
     sweep = getattr(early, name)
     code, _, err = ended(getattr(early, f"{name}_command"))
     assert code == 1, err
-    assert sweep.states() == {"held-1": "timeout", "quick-1": "lost"}
+    assert sweep.states() == {"held-1": "timeout", "quick-1": "not begun"}
     assert sweep.reason("held-1") == "ended by the time limit of its job"
     sweep.resume()
     assert sweep.starts() == {"held-1": 2, "quick-1": 1}

@@ -64,7 +64,7 @@ def assert_job_failed(sweep, why, *options):
     """The job could not start on its first node, which the reasons name."""
     code, _, err = ended(sweep.begin(*options))
     assert code == 1, err
-    assert sweep.states() == {"quick-3": "lost", "quick-1": "lost"}
+    assert sweep.states() == {"quick-3": "not begun", "quick-1": "not begun"}
     assert sweep.reason("quick-3") == sweep.reason("quick-1")
     start = f"its job ended before it began: FAILED, {why}"
     assert sweep.reason("quick-3").startswith(start), sweep.reason("quick-3")
@@ -206,8 +206,7 @@ def test_without_a_driver_every_node_says_so(make_sweep, tmp_path):
     code, _, err = ended(sweep.begin("--device", "cuda", "--gpus", "2"))
     assert code == 1
     assert sweep.states() == {"quick-3": "lost", "quick-1": "lost"}
-    for node in ("node1", "node2", "node3"):
-        assert f"{node} did not start: --device cuda: " in err
+    assert "3 nodes (node[1-3]) did not start: --device cuda: " in err
     assert "node1 did not start" in sweep.reason("quick-1")
 
 

@@ -52,7 +52,7 @@ _STEP = 8  # nodes of a step: Slurm ends a whole step for a node that was starte
 # seconds for the lock of a coordinator whose node has died to be given back, as NFS does
 _LEASE = 120.0
 _PATIENCE = 90  # seconds for the submitting command to note its id, and for NFS to show it
-BEFORE_IT_BEGAN = Verdict(Outcome.LOST, "its job ended before it began: TIMEOUT")
+BEFORE_IT_BEGAN = Verdict(Outcome.NOT_BEGUN, "its job ended before it began: TIMEOUT")
 ORPHAN = (
     "{0} does not know this job: the command that submitted it was killed. Nothing is run; "
     "`milabench run --resume {0}` submits another job"

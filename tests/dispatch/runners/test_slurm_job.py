@@ -192,7 +192,9 @@ def test_a_signal_of_slurm_stops_it_and_a_job_that_is_preempted_starts_again(
     assert state is not None
     assert Verdict(Outcome(state.status), state.reason) == why
     assert not state.is_final
-    assert status(tmp_path, "b") == ("none" if why == PREEMPTED else "lost")  # it waits, or not
+    assert status(tmp_path, "b") == (
+        "none" if why == PREEMPTED else "not begun"
+    )  # it waits, or not
     assert requeued == ([(RunDir(tmp_path), "all")] if why == PREEMPTED else [])
     assert os.environ.get("SLURM_JOB_ID") is None
 

@@ -13,8 +13,10 @@ from ..results.node_state import (
     NodeStatus,
     differences,
     problems,
+    read_nodes,
     said_together,
 )
+from ..results.read_state import ignore
 from ..results.run_dir import RunDir
 
 PATIENCE = 5.0  # seconds for more nodes to have the same problem, while some are expected
@@ -72,6 +74,8 @@ def _change(before: NodeState, now: NodeState) -> str:
         if before.status is NodeStatus.LOST:
             return " is back"
         return " has joined" if before.reason else ""
+    if now.status is NodeStatus.LEFT_OUT and now.losses:
+        return f"{now.losses[-1]}; it is left out"
     return now.problem
 
 
@@ -88,8 +92,11 @@ class NodeRecords:
         self._run, self._observer, self._teller = run, observer, NodeTeller(observer, clock)
         self._told: set[str] = set()  # what hindered the writing of states
         self._has_changed = False  # since the last ``tell``
-        self.states = {name: NodeState(name) for name in names}
+        before = read_nodes(run, ignore)
+        self.states = {}
         for name in names:
+            losses = before[name].all_losses if name in before else ()
+            self.states[name] = NodeState(name, losses=losses)
             self._write(name)
 
     @property
@@ -106,7 +113,10 @@ class NodeRecords:
             self._has_changed = not self._teller.tell(self.states, is_last=is_last)
 
     def change(self, name: str, state: NodeState) -> None:
-        if state != self.states[name]:
+        before = self.states[name]
+        is_back = state.status is NodeStatus.JOINED
+        state = replace(state, losses=before.all_losses if is_back else before.losses)
+        if state != before:
             self.states[name], self._has_changed = state, True
             self._write(name)
 

@@ -24,6 +24,7 @@ from ..events import Outcome, Status
 from ..hidden import SECRETS
 from ..plan.command_line import Site
 from ..results.lock import claimed, goes_on, is_alive
+from ..results.node_state import begin_attempt
 from ..results.read_state import ignore, read_benchmark, read_header
 from ..results.run_dir import RunDir, create, create_folder, reserve, save_state
 from ..results.state import BenchmarkState, LaunchState, RunHeader, overall
@@ -94,6 +95,7 @@ class RunContext(Struct):
         They keep their launches: those that ended ok need not run again.
         """
         reserve(self.run)
+        begin_attempt(self.run)
         earlier = []
         for benchmark in self.benchmarks:
             name = benchmark.name

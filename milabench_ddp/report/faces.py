@@ -99,6 +99,7 @@ def _next(report: Report) -> Iterator[Fact]:
     told = [f"milabench report {of} --open: charts, in a browser"]
     if report.failures:
         told.insert(0, f"milabench report {of} --failures: what each printed, how to repeat it")
+    told[:0] = [f"{run.resume}: run what has no result" for run in report.runs if run.resume]
     if names := [*tables_with_rows(report.rows), *(["findings"] if report.findings else [])]:
         told.append(f"--table {', '.join(names)}")
     yield Fact("Next", tuple(told))

@@ -1,17 +1,23 @@
 """The facts at the head of a run's report."""
 
+import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, TypeGuard
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ..codec import about
+from ..codec import about, read_record
 from ..config.schema import SkippedBenchmark
+from ..errors import RunDirError
 from ..events import Status, Verdict
+from ..hostlist import hostlist
+from ..results.node_state import NodeStatus
 from ..results.records import Payload, Run, is_finite, mapping_or_empty
 from ..results.run_dir import RunDir
+from ..results.state import RunState
 from .pooling import cpu_of, devices_of, facts_of
 
 UNKNOWN_OUTCOME = ""  # of milabench's own runs, whose files do not say how they ended
@@ -54,6 +60,7 @@ class RunInfo(Struct, frozen=True):
         Mapping[str, tuple[Path, ...]],
         about("of run --profile: the files of each benchmark that was traced, one for a rank"),
     ] = field(default_factory=dict)
+    resume: Annotated[str, about("the command that runs what has no result, or empty")] = ""
 
 
 def run_info(run: Run) -> RunInfo:
@@ -102,7 +109,34 @@ def run_info(run: Run) -> RunInfo:
         command=tuple(header.command),
         scripts={name: path for name, path in scripts.items() if path.is_file()},
         traces={name: files for name, files in traces.items() if files},
+        resume=_resume(run.path, run.state),
     )
+
+
+class _Profile(Struct, frozen=True):
+    exclude: str | None = None
+
+
+class _Plan(Struct, frozen=True):
+    """What of ``plan.json`` is read here."""
+
+    runner: _Profile | None = None
+
+
+def _resume(path: Path, state: RunState) -> str:
+    """The command that runs what has no result, without the nodes that were lost; or empty."""
+    if state.header.outcome is None or all(each.is_final for each in state.benchmarks.values()):
+        return ""
+    words = ["milabench", "run", "--resume", str(path)]
+    nodes = state.nodes.values()
+    lost = [node.name for node in nodes if node.all_losses and node.status is not NodeStatus.JOINED]
+    if state.header.jobs and lost and any(node.status is NodeStatus.JOINED for node in nodes):
+        plan = _Plan()
+        with suppress(RunDirError):
+            plan = read_record(RunDir(path).plan_json, _Plan)
+        given = plan.runner.exclude if plan.runner else None
+        words += ["--exclude-nodes", ",".join(filter(None, [given, hostlist(lost)]))]
+    return shlex.join(words)
 
 
 def _span(run: Run) -> tuple[float | None, float | None]:

@@ -9,8 +9,9 @@ from itertools import chain
 from pathlib import Path
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from ..codec import decode
+from ..codec import decode, write_record
 from ..files import read_bytes
 from ..hostlist import natural, shown_nodes
 from .run_dir import RunDir
@@ -26,6 +27,7 @@ class NodeStatus(StrEnum):
     JOINED = "joined"
     FAILED = "failed"  # it never joined
     LOST = "lost"  # it had joined
+    LEFT_OUT = "left out"  # of an earlier attempt, or another one took its place
 
 
 class NodeState(Struct, frozen=True):
@@ -39,6 +41,7 @@ class NodeState(Struct, frozen=True):
     clock_offset: float | None = None  # seconds that its clock is ahead of its coordinator's
     clock_error: float = 0.0  # the uncertainty of that, in seconds
     warnings: tuple[str, ...] = ()  # of its preflight: what some benchmarks will lack there
+    losses: tuple[str, ...] = ()  # problems that it had before, also in earlier attempts
 
     @property
     def is_expected(self) -> bool:
@@ -54,6 +57,12 @@ class NodeState(Struct, frozen=True):
                 return f" {self.reason}"
             case _:
                 return ""
+
+    @property
+    def all_losses(self) -> tuple[str, ...]:
+        """Its problems before, and that which it has; but to come late is none."""
+        is_lost = self.status in (NodeStatus.FAILED, NodeStatus.LOST)
+        return tuple(dict.fromkeys([*self.losses, *[self.problem][:is_lost]]))
 
 
 class NodesSaid(Struct, frozen=True):
@@ -77,6 +86,17 @@ def said_together(said: Iterable[tuple[NodeState, str]]) -> Iterator[NodesSaid]:
             each = "each of " if text.startswith((" has ", " is ")) else ""
             who = f"{each}{len(names)} nodes ({shown_nodes(names)})"
         yield NodesSaid(who + text, names, first)
+
+
+def leave_out(state: NodeState) -> NodeState:
+    """The state of a node that takes no part any more."""
+    return replace(state, status=NodeStatus.LEFT_OUT, reason="", log=(), losses=state.all_losses)
+
+
+def begin_attempt(run: RunDir) -> None:
+    """Keep what nodes did in an earlier attempt, none of which may go on, as of the past."""
+    for name, state in read_nodes(run, lambda *_: None).items():
+        write_record(run.node_json(name), leave_out(state), is_durable=False)
 
 
 def problems(nodes: Iterable[NodeState]) -> Iterator[NodesSaid]:

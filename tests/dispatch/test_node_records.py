@@ -9,7 +9,14 @@ import pytest
 from milabench_ddp.codec import write_record
 from milabench_ddp.dispatch import node_records
 from milabench_ddp.dispatch.node_records import PATIENCE, NodeRecords, NodeTeller
-from milabench_ddp.results.node_state import NodeDifference, NodeState, NodeStatus, read_nodes
+from milabench_ddp.results.node_state import (
+    NodeDifference,
+    NodeState,
+    NodeStatus,
+    begin_attempt,
+    leave_out,
+    read_nodes,
+)
 from milabench_ddp.results.read_state import ignore, refuse
 from milabench_ddp.results.run_dir import RunDir
 from tests.support.progress import RecordedProgress
@@ -75,6 +82,38 @@ def test_a_node_that_comes_late_or_back_is_told(tmp_path: Path) -> None:
         "n0 has sent no heartbeat for 20 s",
         "n0 is back",
     ]
+
+
+def test_a_loss_is_kept_when_the_node_is_back_and_over_attempts(tmp_path: Path) -> None:
+    run = RunDir(tmp_path)
+    run.nodes.mkdir()
+    silent = "has sent no heartbeat for 20 s"
+    records = NodeRecords(run, ["n0", "n1", "n2"], RecordedProgress())
+    for name in ("n0", "n1", "n2"):
+        records.change(name, NodeState(name, NodeStatus.JOINED))
+    for status, reason in ((NodeStatus.LOST, silent), (NodeStatus.JOINED, "")) * 2:
+        records.set("n0", status, reason)
+    records.set("n1", NodeStatus.LOST, silent)
+    assert records.states["n0"].losses == (f" {silent}",)
+    begin_attempt(run)
+    again = NodeRecords(run, ["n0", "n3"], RecordedProgress())
+    again.set("n0", NodeStatus.AWAITED, "has not answered for 10 s")  # only late
+    again.change("n0", NodeState("n0", NodeStatus.JOINED, facts={"python": "3.12"}))
+    found = read_nodes(run, refuse)
+    assert {name: (state.status, state.losses) for name, state in found.items()} == {
+        "n0": (NodeStatus.JOINED, (f" {silent}",)),
+        "n1": (NodeStatus.LEFT_OUT, (f" {silent}",)),
+        "n2": (NodeStatus.LEFT_OUT, ()),
+        "n3": (NodeStatus.AWAITED, ()),
+    }
+
+
+def test_a_node_that_is_left_out_is_told() -> None:
+    told = RecordedProgress()
+    teller = NodeTeller(told)
+    failed = NodeState("n0", NodeStatus.FAILED, "no GPU")
+    teller.tell({"n0": leave_out(failed), "n1": leave_out(NodeState("n1", NodeStatus.JOINED))})
+    assert told.messages == ["n0 did not start: no GPU; it is left out"]
 
 
 def test_what_an_earlier_attempt_left_is_not_told_again() -> None:

@@ -27,6 +27,7 @@ from ...launch.stop_requests import StopRequests, stopped_by_signals
 from ...machine.detect import detect
 from ...progress import ProgressObserver
 from ...results.lock import held, holder
+from ...results.node_state import begin_attempt
 from ...results.read_state import ignore, read_benchmark, read_header, require_state
 from ...results.run_dir import RunDir, save_state
 from ...results.state import BenchmarkState, JobState
@@ -83,6 +84,8 @@ class JobTask(Struct, frozen=True):
             if not _is_on_record(run, own_id()):
                 print(ORPHAN.format(shlex.quote(str(run.path))), flush=True)
                 return Outcome.CANCELLED
+            if sum(not job.state for job in read_header(run).jobs) == 1:
+                begin_attempt(run)  # else its nodes may be those of another job
             with slurm_queue.ended_by_slurm():
                 return self._run(run, plan, benchmarks)
 

@@ -1,8 +1,10 @@
 """Findings about the nodes of runs: those that could not be used, lack something, or differ."""
 
 from ...hostlist import hostlist
-from ...results.node_state import differences, problems, said_together
+from ...results.node_state import NodeStatus, differences, problems, said_together
 from .finder import Finds, Found, Measurements, finding
+
+_THEN = {NodeStatus.JOINED: "; then it took part again", NodeStatus.LEFT_OUT: "; it was left out"}
 
 
 # Nothing was measured there, or only until it was lost.
@@ -13,6 +15,19 @@ def unused_node(measured: Measurements) -> Finds:
             first = said.first
             evidence = {"status": first.status, "nodes": said.nodes, "log": first.log}
             yield Found(hostlist(said.nodes), evidence, {"problem": said.sentence})
+
+
+@finding("warning", "{loss}", of_runs=True)
+def lost_before(measured: Measurements) -> Finds:
+    """Nodes that were lost or did not start, in an earlier attempt or before they were back."""
+    for run in measured.states:
+        lost = []
+        for node in run.nodes.values():
+            then = _THEN.get(node.status, " (before)")
+            lost += [(node, loss + then) for loss in node.losses]
+        for said in said_together(lost):
+            evidence = {"status": said.first.status, "nodes": said.nodes}
+            yield Found(hostlist(said.nodes), evidence, {"loss": said.sentence})
 
 
 @finding("warning", "{warning}", of_runs=True)

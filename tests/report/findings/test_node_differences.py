@@ -8,8 +8,10 @@ from milabench_ddp.codec import write_record
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.faces import report_text
 from milabench_ddp.report.finding import Severity
+from milabench_ddp.results.lock import claimed
 from milabench_ddp.results.node_state import NodeState, NodeStatus
 from milabench_ddp.results.run_dir import RunDir
+from milabench_ddp.results.state import JobState
 from tests.support.result_files import config, end, rates, start, write, write_state
 
 SAME = {"the driver": "580.95"}
@@ -59,6 +61,67 @@ def test_many_nodes_are_one_finding(tmp_path: Path) -> None:
     assert unused.sentence == f"64 nodes (n[0-63]) did not start: {why}"
     assert (unused.place, unused.evidence["nodes"]) == ("n[0-63]", tuple(names))
     assert lacking.sentence == "64 nodes (n[0-63]): no compiler"
+
+
+def test_a_node_that_was_lost_before_is_told_of_a_run_that_passed(tmp_path: Path) -> None:
+    """The first node was powered off, the job started again without it, and all is measured."""
+    silent = (" has sent no heartbeat for 20 s",)
+    nodes = [
+        NodeState("n1", NodeStatus.LEFT_OUT, losses=silent),
+        NodeState("n2", NodeStatus.JOINED),
+        NodeState("n3", NodeStatus.JOINED, losses=silent),
+        NodeState("n4", NodeStatus.LOST, "is gone", losses=(" did not start: no GPU",)),
+    ]
+    report = report_of([run(tmp_path, *nodes[:3])])
+    found = [finding for finding in report.findings if finding.name == "lost_before"]
+    assert [(each.sentence, each.place, each.severity) for each in found] == [
+        (f"n1{silent[0]}; it was left out", "n1", Severity.WARNING),
+        (f"n3{silent[0]}; then it took part again", "n3", Severity.WARNING),
+    ]
+    text = report_text(report)
+    assert text.startswith("PASS")
+    assert all(each.sentence in text for each in found)
+    report = report_of([run(tmp_path, nodes[3])])
+    sentences = [finding.sentence for finding in report.findings]
+    assert {"n4 is gone", "n4 did not start: no GPU (before)"} <= set(sentences)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "jobs", "given", "options"),
+    [
+        ("joined lost failed", 1, None, " --exclude-nodes 'n[1-2]'"),
+        ("joined joined left_out", 1, "n7", " --exclude-nodes n7,n2"),
+        ("joined joined joined", 1, None, ""),  # lost for another reason
+        ("failed failed lost", 1, None, ""),  # all of them: it is no node's own
+        ("joined lost failed", 0, None, ""),  # they are not Slurm's
+    ],
+)
+def test_the_next_step_leaves_out_the_nodes_that_were_lost(
+    tmp_path: Path, statuses: str, jobs: int, given: str | None, options: str
+) -> None:
+    nodes = []
+    for number, status in enumerate(statuses.upper().split()):
+        node = NodeState(f"n{number}", NodeStatus[status], "is gone", losses=("x",))
+        nodes.append(node if status != "JOINED" else NodeState(f"n{number}", NodeStatus.JOINED))
+    folder = run(tmp_path, *nodes)
+    slurm = [JobState("all", 3, ("b",), "7", "FAILED")] * jobs
+    write_state(folder, "failed", {"b": "lost"}, jobs=slurm)
+    write_record(RunDir(folder).plan_json, {"runner": {"exclude": given, "kind": "slurm"}})
+    (info,) = report_of([folder]).runs
+    assert info.resume == f"milabench run --resume {folder}{options}"
+    assert f"{info.resume}: run what has no result" in report_text(report_of([folder]), 1000)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status"), [("ok", "ok"), ("failed", "failed"), (None, "lost")]
+)
+def test_without_anything_to_run_again_there_is_no_such_step(
+    tmp_path: Path, outcome: str | None, status: str
+) -> None:
+    folder = run(tmp_path)
+    with claimed(folder):  # without an outcome, it goes on
+        write_state(folder, outcome, {"b": status})
+        assert report_of([folder]).runs[0].resume == ""
 
 
 def test_one_cause_of_many_nodes_and_benchmarks_is_told_once(tmp_path: Path) -> None:

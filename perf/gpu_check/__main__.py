@@ -53,7 +53,7 @@ def options(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--archive", type=Path, help="by default gpu_check.tar.gz in the folder")
     add("--device", choices=("cuda", "cpu"), default="cuda", help="cpu: a rehearsal, preset small")
     add("--plan", action="store_true", help="print how long each step takes on an H200")
-    found = parser.parse_args(argv)
+    found = parser.parse_intermixed_args(argv)
     if unknown := [part for part in found.parts if part not in PARTS]:
         parser.error(f"no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
     if found.folder is None and not found.plan:
@@ -98,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     room = LINES - 4 - len(steps.done)
     print(*(row[:WIDTH] for row in rows[:room]), sep="\n")
     if rows[room:]:
-        print(f"... and {len(rows) - room} more rows in the archive")
+        print(f"... and {len(rows[room:])} more rows in the archive")
     print(
         f"{target}: {target.stat().st_size / 1e6:.2f} MB; {time.monotonic() - begin:.0f} s in all"
     )

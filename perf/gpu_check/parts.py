@@ -25,8 +25,9 @@ SUSTAINED = "flops-sustained-bf16.argv.--seconds=40"  # clocks fall within a min
 def truth(device: str, folder: Path) -> Iterator[Step]:
     """Is what programs measure so?"""
     yield Step("what others measure", ["perf/gpu_truth.py", "--device", device])
-    # The tests' own settings are for machines of several cores, and a terminal.
-    plain = ["-q", "-o", "addopts=", "-p", "no:cacheprovider", "--basetemp", str(folder / "tmp")]
+    # The tests' own settings are for another torch, whose warnings are known, and several cores.
+    plain = ["-q", "-W", "default", "-o", "addopts=", "-p", "no:cacheprovider"]
+    plain += ["--basetemp", str(folder / "tmp")]
     yield Step("what only a GPU shows", ["-m", "pytest", *plain, "tests/benchmarks/on_gpu"])
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -94,7 +95,7 @@ class Steps:
             command = [sys.executable, "-m", "milabench_ddp", "report", str(run)]
             asked = [*command, "--format", "json", "--fail-on", "none"]
             told = subprocess.run(asked, env=self._environ, capture_output=True, text=True)
-            if told.returncode:
+            if not told.stdout:  # the exit status is also that of the run
                 found.append(f"{run.name}: no report: {_said(told.stderr)}")
                 continue
             for one in json.loads(told.stdout)["benchmarks"]:
@@ -107,7 +108,9 @@ class Steps:
 
 def _figures(benchmark: Mapping[str, Any]) -> str:
     """Its rate, the time of a step, MFU, and what the monitor has read of its first device."""
-    words = [f"{benchmark['perf'] or 0:10,.1f} {benchmark['unit']:8}"]
+    if benchmark["perf"] is None:
+        return f"no rate: {benchmark['why_no_rate']}"
+    words = [f"{benchmark['perf']:10,.1f} {benchmark['unit']:8}"]
     for key, form in (("step_ms", "{:8.2f} ms"), ("mfu", "{:6.1%} MFU")):
         words.append(form.format(benchmark[key]) if benchmark[key] else "")
     device = benchmark["devices"][0] if benchmark["devices"] else {}
@@ -121,6 +124,7 @@ def _line(ended: str, seconds: float, title: str, said: str = "") -> str:
 
 
 def _said(text: str) -> str:
-    """What a step printed, in a line: the verdict of a run, else the last line."""
+    """What a step printed, in a line: the verdict of the last run, else the last line."""
     lines = [line for line in text.splitlines() if line.strip()] or ["it printed nothing"]
-    return next((line for line in reversed(lines) if line.startswith(("PASS", "FAIL"))), lines[-1])
+    verdicts = [line for line in lines if re.match(r"[A-Z]+: \d+ of \d+ ", line)]
+    return (verdicts or lines)[-1]

@@ -2,10 +2,13 @@
 
 import json
 import os
+import shutil
+import tarfile
 import time
 
 import pytest
 
+from perf.gpu_check import archive
 from perf.gpu_check import steps as module
 from perf.gpu_check.parts import Step
 from perf.gpu_check.steps import Steps
@@ -29,7 +32,7 @@ def printed(text, code=0):
     [
         (printed("good"), "it", 0),
         (printed("1\nwhy it failed\n", 1), "it: why it failed", 1),
-        (printed("FAIL: 1 of 2\nNext", 1), "it: FAIL: 1 of 2", 1),
+        (printed("FAIL: 1 of 2 ok\nNext", 1), "it: FAIL: 1 of 2 ok", 1),
         (printed("", 1), "it: it printed nothing", 1),
     ],
 )
@@ -51,12 +54,16 @@ def test_a_step_is_not_begun_without_time(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_run_that_was_cut_off_goes_on(tmp_path, at, suite):
+def test_a_run_that_was_cut_off_goes_on_from_its_archive(tmp_path, at, suite):
     waits = f"{EMIT}\nwhile not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.01)\n{GOOD}"
     config = str(at.folder / suite(first=GOOD, second=waits))
     argv = ["-m", "milabench_ddp", "run", config, "--device", "cpu", "--gpus", "1"]
     step = Step("run full", [*argv, "--base", str(tmp_path), "--name", "full", "--quiet"], "full")
     assert steps(tmp_path, 5).run(step).startswith("cut off")
+    archive.pack(tmp_path, tmp_path / "packed.tar.gz")
+    shutil.rmtree(tmp_path / "runs")  # another machine
+    with tarfile.open(tmp_path / "packed.tar.gz") as tar:
+        tar.extractall(tmp_path, filter="data")
     (tmp_path / "go").touch()
     run = steps(tmp_path)
     assert run.run(step).startswith("ok")

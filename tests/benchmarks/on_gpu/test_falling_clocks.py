@@ -14,9 +14,12 @@ LOADED = 8.0  # seconds
 
 
 def off(speeds, clocks):
-    """By how much the work in a cycle differs from its median at most: what a clock leaves open."""
+    """By how much the work in a cycle differs from its median, in nine of ten samples.
+
+    It is what the clock leaves open. A clock that was read as it jumped is not that of its time.
+    """
     per_cycle = numpy.array(speeds) / numpy.array(clocks)
-    return float(numpy.abs(per_cycle / numpy.median(per_cycle) - 1).max())
+    return float(numpy.quantile(numpy.abs(per_cycle / numpy.median(per_cycle) - 1), 0.9))
 
 
 def observed(read, run, seconds, now=time.monotonic):
@@ -74,7 +77,7 @@ def test_the_clock_of_a_loaded_gpu_falls_as_its_speed_does():
     clocks = [sample.sm_clock for sample in samples]
     print(f"SM MHz {clocks[0]} to {clocks[-1]}, least {min(clocks)}; W {samples[-1].power}")
     assert samples[-1].power > 2 * idle.power
-    assert samples[-1].temperature > idle.temperature
+    assert samples[-1].temperature >= idle.temperature
     assert off(speeds, clocks) < 0.1
     if min(clocks) < 0.95 * max(clocks):
         assert any(sample.clock_reasons for sample in samples)

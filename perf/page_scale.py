@@ -57,7 +57,7 @@ def _file(draw: random.Random, name: str, ranks: int, steps: int, slow: int) -> 
     }  # fmt: skip
     lines = [line("config", config), line("start", {"time": 600.0})]
     seconds = (sum(OWN.values()) + COMMUNICATION) / 1e3
-    told = []
+    told: list[object] = []
     for step in range(-10, steps):
         told.append({
             "task": "train", "rank": 0, "rate": draw.gauss(1e6, 1e4), "units": "tokens/s",

@@ -95,7 +95,7 @@ def in_turn(
             measure()
     found: dict[str, list[float]] = {name: [] for name in sides}
     for number in range(rounds):
-        order = list(sides) if number % 2 == 0 else list(reversed(sides))
+        order = list(sides) if number % 2 == 0 else list(sides)[::-1]
         for name in order:
             found[name].append(sides[name]())
     return {name: tuple(values) for name, values in found.items()}

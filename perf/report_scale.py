@@ -14,11 +14,13 @@ import json
 import os
 import random
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
-from paired import MILABENCH, environment
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from perf.paired import MILABENCH, environment
 
 LOCAL = 8  # ranks of a node
 CHUNK = 51  # steps in a line of step times and of three parts

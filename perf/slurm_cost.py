@@ -15,7 +15,8 @@ import time
 from pathlib import Path
 from statistics import median
 
-from paired import MILABENCH, REPOSITORY, environment
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from perf.paired import MILABENCH, REPOSITORY, environment
 
 FIRST_STEP = """
 import json, os, time

@@ -37,11 +37,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-from paired import REPOSITORY
-from source_tree import FUNCTIONS, Function, Module, Name, cycles, imports, modules_of
-
-sys.path.insert(0, str(REPOSITORY))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from milabench_ddp.table import Column, Table, text_lines
+from perf.paired import REPOSITORY
+from perf.source_tree import FUNCTIONS, Function, Module, Name, cycles, imports, modules_of
 
 OPEN_DICTS = (
     "codec.py",
@@ -115,10 +114,9 @@ def top_level(modules: list[Module], kind: type | tuple[type, ...]) -> Iterator[
     """The public classes or functions at the top of modules, each with its module's path."""
     for module in modules:
         for node in module.tree.body:
-            if not isinstance(node, kind) or node.name.startswith("_"):
-                continue
-            if node.name not in SHARED:
-                yield node.name, str(module.path)
+            name = getattr(node, "name", "_")
+            if isinstance(node, kind) and not name.startswith("_") and name not in SHARED:
+                yield name, str(module.path)
 
 
 def has_logic(module: Module) -> bool:

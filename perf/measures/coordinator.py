@@ -45,10 +45,10 @@ def heartbeats(room: Room) -> Iterator[Figure]:
     for size in sizes:
         sides = {"ours": partial(_ours, size, room), "bare": partial(_bare, size, room)}
         found = in_turn(room.pick(1, 1, 3), sides, warm=False)
-        shares = [tuple(100 * share for share in found[side]) for side in sides]
+        ours, bare = (tuple(100 * share for share in found[side]) for side in sides)
         name = f"CPU of the coordinator for heartbeats: {size:,} nodes"
         floor = "reads what came as rarely, and writes as much"
-        figures.append(Figure(name, "% of a core", *shares, floor, "difference"))
+        figures.append(Figure(name, "% of a core", ours, bare, floor, "difference"))
     yield from with_growth(figures, sizes)
 
 
@@ -164,7 +164,7 @@ def _nodes(size: int) -> Iterator[list[tuple[int, int]]]:
 
 
 def _connections(pipes: Sequence[tuple[int, int]]) -> dict[str, Connection[FromAgent]]:
-    connections = {}
+    connections: dict[str, Connection[FromAgent]] = {}
     for rank, (read, write) in enumerate(pipes):
         connections[f"n{rank:04}"] = Connection(Stream(read, write), FromAgent)
     return connections

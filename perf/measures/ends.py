@@ -52,7 +52,7 @@ class _Case:
         else:
             late = max(self._stamp(each["pid"]) - each["started"] for each in processes) - LIMIT
         ran.remove()
-        return late * 1e3
+        return float(late * 1e3)
 
     def bare(self) -> float:
         """The same of one process of a parent that does nothing else."""
@@ -106,7 +106,7 @@ def _ours(suite: Suite, stamp: Path) -> float:
     if left := [pid for pid in told["left"] if Path(f"/proc/{pid}").exists()]:
         raise FailedRunError(f"{len(left)} processes are left")
     ran.remove()
-    return (process["ended"] - told["ended"]) * 1e3
+    return float(process["ended"] - told["ended"]) * 1e3
 
 
 def _bare(size: int, stamp: Path) -> float:

@@ -18,7 +18,7 @@ GOALS = {"--help": Goal(1.5), " ".join(DRY): Goal(5.0)}
 
 def measure(room: Room) -> Iterator[Figure]:
     """Every command: its help, and the least that it does, where that changes nothing."""
-    commands = [["--help"], DRY]
+    commands: list[Sequence[str]] = [["--help"], DRY]
     if room.pick(False, True, True):
         commands += [[verb, "--help"] for verb in COMMANDS]
         commands += _least(room)

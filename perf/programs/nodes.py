@@ -32,7 +32,7 @@ def main() -> None:
     selector, connections = selectors.DefaultSelector(), []
     for rank, words in enumerate(sys.argv[1:]):
         read, write = map(int, words.split(":"))
-        connection = Connection(Stream(read, write), ToAgent)
+        connection: Connection[ToAgent] = Connection(Stream(read, write), ToAgent)
         selector.register(read, selectors.EVENT_READ, connection)
         connections.append(connection)
         connection.send(Hello(rank, made_node(rank), f"10.0.{rank // 256}.{rank % 256}", FACTS))

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from source_tree import cycles, imports, modules_of
 
+from perf.source_tree import cycles, imports, modules_of
 from tests.support.planted import parsed, planted
 
 KNOWN = {("a",), ("a", "x"), ("a", "y"), ("b",), ("b", "z")}

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from structure import REPOSITORY, complexity, measure, table
 
+from perf.structure import REPOSITORY, complexity, measure, table
 from tests.support.planted import parsed, planted
 from tests.support.wait import PATIENCE
 

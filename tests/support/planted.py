@@ -3,7 +3,7 @@
 from pathlib import Path, PurePath
 from textwrap import dedent
 
-from source_tree import Module
+from perf.source_tree import Module
 
 
 def planted(root: Path, files: dict[str, str]) -> Path:

@@ -131,10 +131,12 @@ def _shown() -> str:
 
 
 def uuid_of(device: torch.device) -> str | None:
-    """The UUID of a device, as NVML writes it; None if torch does not tell it."""
-    if device.type != "cuda" or torch.version.hip is not None:
+    """The UUID of a device, as NVML and rocm_smi write it; None if torch does not tell it."""
+    if device.type != "cuda":
         return None
     uuid = getattr(torch.cuda.get_device_properties(device), "uuid", None)
+    if uuid is not None and torch.version.hip is not None:  # HIP's is the kernel's number as text
+        uuid = bytes.fromhex(str(uuid).replace("-", "")).decode("ascii", "replace")
     return None if uuid is None else f"GPU-{uuid}"
 
 

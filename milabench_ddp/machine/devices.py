@@ -15,6 +15,7 @@ class Device(Struct, frozen=True):
     # The cores of a CPU slot, or those next to a GPU; empty if a process may use any.
     cpus: tuple[int, ...] = ()
     capability: float = 0.0  # CUDA's, such as 9.0; 0 if unknown, or without CUDA
+    uuid: str = ""  # such as GPU-8af705259683161c; empty where the driver is to be asked for it
 
 
 class Node(Struct, frozen=True):

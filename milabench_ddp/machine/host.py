@@ -109,6 +109,16 @@ def cpu_list(cpus: Iterable[int]) -> str:
     return ",".join(spans(sorted(set(cpus))))
 
 
+def cpus_beside(bus: str, root: Path = Path("/")) -> tuple[int, ...]:
+    """The CPUs of a PCI device's NUMA node; empty where the kernel does not tell them."""
+    try:
+        told = (root / "sys/bus/pci/devices" / bus / "local_cpulist").read_text()
+        parts = [[int(end) for end in part.split("-")] for part in told.split(",")]
+    except (OSError, ValueError):
+        return ()
+    return tuple(cpu for part in parts for cpu in range(part[0], part[-1] + 1))
+
+
 def cpu_count(root: Path = Path("/")) -> int:
     """The CPU time of this process, in whole CPUs: its affinity, within its cgroup's quota."""
     usable = len(os.sched_getaffinity(0))

@@ -63,10 +63,17 @@ def _counted(names: Iterable[str]) -> str:
 def run_check(
     command: Sequence[str], environ: Mapping[str, str], limit: float = LIMIT
 ) -> list[str]:
-    """Run a check of the GPUs; returns its warnings.
+    """Run a check of the GPUs, and return its warnings; arguments and errors are `told_by`'s."""
+    return list(told_by(command, environ, limit)["warnings"])
+
+
+def told_by(
+    command: Sequence[str], environ: Mapping[str, str], limit: float = LIMIT
+) -> dict[str, Any]:
+    """Run a program that tells of the GPUs; returns the fields that it told, and its ``warnings``.
 
     Args:
-        command: the command of ``benchmarks/common/preflight.py``, which says what it writes.
+        command: of ``benchmarks/common/preflight.py``, which says what it writes, or one like it.
         limit: seconds after which it hangs.
 
     Raises:
@@ -108,7 +115,7 @@ def run_check(
         last = (err.decode(errors="replace").strip().splitlines() or [""])[-1]
         how = exit_reason(popen.returncode) if popen.returncode else "without a word"
         raise MachineError(f"it ended while it {told.get('stage', 'starts')}: {how}: {last}")
-    return list(told["warnings"])
+    return told
 
 
 def _told(out: bytes) -> dict[str, Any]:

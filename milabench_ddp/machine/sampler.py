@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ..errors import contained, reason_of
 from ..samples import CounterRates, DeviceProblem, HostSample
-from .backends.backend import DriverError, Reading, SampleSource
+from .backends.backend import DriverError, MissingLibraryError, Reading, SampleSource
 
 # NVML's load is a mean over the last 1/6 to 1 s, by product: sampling faster mostly reads the same
 # values again, and each reading takes the driver's time. milabench takes 3 s, which leaves a
@@ -91,7 +91,8 @@ class Sampler:
                             raise failed
                         reading = read()
                     except DriverError as error:
-                        reading = Reading({}, (DeviceProblem(str(error)),))
+                        is_fault = not isinstance(error, MissingLibraryError)
+                        reading = Reading({}, (DeviceProblem(str(error), is_fault=is_fault),))
                     self._sink(time.time(), replace(reading, host=self._host()))
                 if asked is not None:
                     asked.set()

@@ -12,7 +12,9 @@ import pytest
 
 from milabench_ddp.cli import main
 from milabench_ddp.doctor import host_checks
+from milabench_ddp.machine.backends.nvidia import NvidiaBackend
 from tests.support import nvml_stub
+from tests.support.torch_gpus import H100, torch_with
 from tests.support.workplace import GOOD
 
 
@@ -60,6 +62,7 @@ def command(
     """Runs a command here; torch says that it can use the GPUs, and the load is not watched."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(host_checks, "_WHILE", 0.0)
+    monkeypatch.setenv("MILABENCH_BASE", str(tmp_path / "base"))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     python = tmp_path / "python"
     can = f"echo '{json.dumps({'done': True})}'"
@@ -71,7 +74,7 @@ def command(
     (tmp_path / "a.yaml").write_text("a: {program: a.py, plan: {method: per_gpu}}\n")
 
     def call(*words: str) -> tuple[int, str, str]:
-        code = main([*words, "--base", str(tmp_path / "base")])
+        code = main(words)
         out, err = capsys.readouterr()
         assert "Traceback" not in out + err
         assert "milabench itself failed" not in out + err
@@ -92,6 +95,27 @@ def machine(
     else:
         nvml_stub.load(nvml_stub.build(tmp_path, made.driver), monkeypatch)
     return made
+
+
+def test_gpus_that_torch_alone_finds_are_measured_without_a_monitor(
+    command: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pynvml, "nvmlLib", None)
+    monkeypatch.setattr(pynvml, "CDLL", _not_found)
+    monkeypatch.setattr(NvidiaBackend, "has_node", lambda self: True)
+    for name, value in torch_with(H100, H100).items():
+        monkeypatch.setenv(name, value)
+    said = "torch finds 2 GPUs that the library of their driver does not tell"
+    code, _, err = command("run", "a.yaml", "--name", "mine")
+    assert (code, ", 2 x NVIDIA H100" in err, said in err) == (0, True, True)
+    code, out, err = command("report", "base/runs/mine", "--format", "json")
+    assert code == 0, err
+    found = {each["severity"] for each in json.loads(out)["findings"] if said in str(each)}
+    assert found == {"note"}
+    assert "error" not in {each["severity"] for each in json.loads(out)["findings"]}
+    code, out, _ = command("doctor", "--json")
+    assert code == 0, out
+    assert said in out
 
 
 def _not_found(name: str) -> None:

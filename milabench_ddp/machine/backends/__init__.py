@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 
+from .amd import AmdBackend
 from .backend import Backend
 from .cpu import CpuBackend
 from .nvidia import NvidiaBackend
-from .voir import AmdBackend, HabanaBackend, IntelBackend
+from .voir import HabanaBackend, IntelBackend
 
 # By the name that `--device` takes. Without the option, the first with a device is used.
 BACKENDS: Mapping[str, Backend] = {

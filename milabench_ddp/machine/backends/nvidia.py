@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -11,8 +12,9 @@ from msgspec.structs import replace
 from ...errors import MachineError
 from ..devices import Device
 from ..host import cpu_list, other_process, usable_cpus
-from .backend import Backend, DiscoveryResult, DriverError, Reading, select
+from .backend import Backend, DiscoveryResult, DriverError, Reading, bound, select
 from .nvml import (
+    Gpu,
     Inventory,
     T,
     ask,
@@ -23,6 +25,7 @@ from .nvml import (
     read_memory,
     session,
 )
+from .torch_gpus import seen_by_torch
 
 
 class NvidiaBackend(Backend):
@@ -38,10 +41,18 @@ class NvidiaBackend(Backend):
         del count
         try:
             with session() as nvml:
-                found = visible_devices(inventory(nvml), environ)
+                known = inventory(nvml)
         except DriverError as error:
-            return DiscoveryResult((), (str(error),))
+            devices, said = seen_by_torch(error, self.has_node(), environ, of_amd=False)
+            if not devices:
+                return DiscoveryResult((), (said,))
+            known = Inventory(tuple(map(Gpu, devices)), (said,))
+        found = visible_devices(known, environ)
         return bound(found, usable_cpus(), has_taskset=shutil.which("taskset") is not None)
+
+    def has_node(self, root: Path = Path("/")) -> bool:
+        """Whether the kernel shows a GPU to this process."""
+        return any(root.glob("dev/nvidia*"))
 
     def environment(self, devices: Sequence[Device]) -> Mapping[str, str]:
         if all(device.id.isdecimal() for device in devices):
@@ -140,26 +151,6 @@ def visible_devices(known: Inventory, environ: Mapping[str, str]) -> DiscoveryRe
         )
     if len({device.index for device in devices}) < len(devices):  # instances of one GPU
         devices = [replace(device, index=i) for i, device in enumerate(devices)]
-    return DiscoveryResult(tuple(devices), tuple(notes))
-
-
-def bound(found: DiscoveryResult, usable: Sequence[int], *, has_taskset: bool) -> DiscoveryResult:
-    """The devices with those of their near cores that this process may use. Pure.
-
-    They are empty where that is all that it may use, or where nothing can be bound, as notes say.
-    """
-    devices: list[Device] = []
-    notes = list(found.notes)
-    for device in found.devices:
-        near = tuple(cpu for cpu in device.cpus if cpu in usable)
-        if device.cpus and not near:
-            far = f"GPU {device.index} is next to cores {cpu_list(device.cpus)}"
-            notes.append(f"{far}, and this process may use {cpu_list(usable)} alone: not bound")
-        is_free = len(near) == len(usable)
-        devices.append(replace(device, cpus=() if is_free else near))
-    if not has_taskset and any(device.cpus for device in devices):
-        notes.append("no `taskset` (util-linux): no process is bound to the cores next to its GPU")
-        devices = [replace(device, cpus=()) for device in devices]
     return DiscoveryResult(tuple(devices), tuple(notes))
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..devices import Device
-from .backend import DriverError
+from .backend import DriverError, MissingLibraryError
 
 T = TypeVar("T")
 _MIB = 2**20
@@ -41,11 +41,13 @@ def session() -> Iterator[ModuleType]:
     try:
         import pynvml
     except ImportError:
-        raise DriverError("the package nvidia-ml-py is not installed") from None
+        raise MissingLibraryError("the package nvidia-ml-py is not installed") from None
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError as error:
-        raise DriverError(_why_not(pynvml, error)) from error
+        is_missing = error.value == pynvml.NVML_ERROR_LIBRARY_NOT_FOUND
+        kind = MissingLibraryError if is_missing else DriverError
+        raise kind(_why_not(pynvml, error)) from error
     try:
         yield pynvml
     finally:

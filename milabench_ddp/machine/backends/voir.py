@@ -1,16 +1,24 @@
-"""Devices of AMD, Habana and Intel, through the libraries that voir wraps."""
+"""Devices through the libraries that voir wraps: of Habana and Intel, and for AMD's."""
 
 import importlib
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from ctypes import byref, c_uint64
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 from msgspec.structs import replace
 
 from ..devices import Device
-from .backend import Backend, DiscoveryResult, DriverError, Reading, select
+from .backend import (
+    Backend,
+    DiscoveryResult,
+    DriverError,
+    MissingLibraryError,
+    Reading,
+    select,
+)
 
 if TYPE_CHECKING:  # what plans needs none of them, and sampling alone needs msgspec
     from ...samples import DeviceSample
@@ -24,6 +32,7 @@ class Entry(TypedDict):
     utilization: Mapping[str, float]  # compute, 0..1
     temperature: float  # degrees Celsius
     power: float  # W
+    uuid: str  # empty if it is not known
 
 
 Entries = Mapping[int, Entry]  # by the index of the device
@@ -37,25 +46,31 @@ class VoirBackend(Backend):
     def discover(self, environ: Mapping[str, str], count: int | None) -> DiscoveryResult:
         del count
         try:
-            entries = _read_once(self.name)
+            devices = self.devices()
         except DriverError as error:
             return DiscoveryResult((), (f"no {self.vendor} device: {error}",))
-        if not entries:
-            return DiscoveryResult((), (f"no {self.vendor} device",))
-        return self.visible_devices(entries, environ)
+        return self.visible_devices(devices, environ)
 
-    def visible_devices(self, entries: Entries, environ: Mapping[str, str]) -> DiscoveryResult:
-        """The devices of ``entries`` that ``environ`` shows, by index: voir has no UUIDs. Pure.
+    def devices(self) -> list[Device]:
+        """All devices of this host, in the order in which the visibility variable counts them."""
+        entries = read_once(self.name)
+        return [
+            Device(i, str(i), entry["product"], float(entry["memory"]["total"]), uuid=entry["uuid"])
+            for i, entry in sorted(entries.items())
+        ]
+
+    def visible_devices(
+        self, devices: Sequence[Device], environ: Mapping[str, str]
+    ) -> DiscoveryResult:
+        """Those of all devices that ``environ`` shows, by index or UUID. Pure.
 
         A device's id is its position among the devices that the plan's visibility variable can
         choose from; on AMD, these are the devices that the caller's ROCR_VISIBLE_DEVICES leaves.
         """
-        devices = []
-        for index, entry in sorted(entries.items()):
-            memory = float(entry["memory"]["total"])
-            devices.append(Device(index, str(index), str(entry["product"]), memory))
+        if not devices:
+            return DiscoveryResult((), (f"no {self.vendor} device",))
         for name, value in self.caller_filters(environ):
-            chosen = select(value, [device.id for device in devices])
+            chosen = select(value, [device.uuid or device.id for device in devices])
             if not chosen:
                 note = f"{name}={value!r} leaves none of {len(devices)} devices visible"
                 return DiscoveryResult((), (note,))
@@ -67,7 +82,7 @@ class VoirBackend(Backend):
     def accelerators(self, devices: Sequence[Device]) -> dict[str, Any]:
         found = super().accelerators(devices)
         with suppress(DriverError):
-            entries = _read_once(self.name)
+            entries = read_once(self.name)
             for gpu in found["gpus"].values():
                 if gpu["device"] in entries:
                     gpu["memory"] = entries[gpu["device"]]["memory"]
@@ -92,24 +107,6 @@ class VoirBackend(Backend):
                 return Reading(samples, tuple(problems))
 
             yield read_all
-
-
-class AmdBackend(VoirBackend):
-    """GPUs of AMD."""
-
-    name = "rocm"
-    vendor = "AMD"
-    collectives = "rccl"
-    torch_device = "cuda"
-    # HIP's, not ROCR's: HIP counts within what ROCR leaves, so a caller's ROCR stays in force.
-    visibility_variable = "HIP_VISIBLE_DEVICES"
-    caller_variables = (
-        ("ROCR_VISIBLE_DEVICES",),
-        ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
-    )
-
-    def may_be_present(self, root: Path = Path("/")) -> bool:
-        return (root / "dev/kfd").exists()
 
 
 class HabanaBackend(VoirBackend):
@@ -150,7 +147,7 @@ def open_library(name: str) -> Iterator[Callable[[], Entries]]:
     """
     module = importlib.import_module(f"voir.instruments.gpu.{name}")
     if not module.is_installed():
-        raise DriverError(f"its Python package is not installed ({module.IMPORT_ERROR})")
+        raise MissingLibraryError(f"its Python package is not installed ({module.IMPORT_ERROR})")
     try:
         library = module.DeviceSMI()
     except (Exception, SystemExit) as error:  # vendors' bindings raise anything, one exits
@@ -158,9 +155,12 @@ def open_library(name: str) -> Iterator[Callable[[], Entries]]:
 
     def read() -> Entries:
         try:
-            return dict(library.get_gpus_info(None))
+            entries: Entries = dict(library.get_gpus_info(None))
+            for index, entry in entries.items():
+                entry["uuid"] = _uuid(library, index)
         except (Exception, SystemExit) as error:
             raise DriverError(repr(error)) from error
+        return entries
 
     try:
         yield read
@@ -168,9 +168,17 @@ def open_library(name: str) -> Iterator[Callable[[], Entries]]:
         library.close()
 
 
-def _read_once(name: str) -> Entries:
+def read_once(name: str) -> Entries:
     with open_library(name) as read:
         return read()
+
+
+def _uuid(library: Any, index: int) -> str:
+    """As HIP has it, by rocm_smi; empty if it has none, or is the library of another vendor."""
+    ask = getattr(getattr(library, "smi", None), "rsmi_dev_unique_id_get", None)
+    number = c_uint64()
+    is_told = ask is not None and ask(index, byref(number)) == 0
+    return f"GPU-{number.value:016x}" if is_told and number.value else ""
 
 
 def sample(entry: Entry) -> "DeviceSample":

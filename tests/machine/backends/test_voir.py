@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from milabench_ddp.machine.backends import BACKENDS
+from milabench_ddp.machine.backends.amd import AmdBackend
 from milabench_ddp.machine.backends.backend import DriverError
 from milabench_ddp.machine.backends.voir import (
-    AmdBackend,
     HabanaBackend,
     IntelBackend,
     VoirBackend,
@@ -25,7 +25,7 @@ from milabench_ddp.samples import DeviceProblem, DeviceSample
 
 FAKES = Path(__file__).parents[2] / "fakes"
 AMD = AmdBackend()
-EIGHT = {i: {"product": "MI300X", "memory": {"used": 1, "total": 192_000}} for i in range(8)}
+EIGHT = [Device(i, str(i), "MI300X", 192_000, uuid=f"GPU-{i:x}f05{i:012x}") for i in range(8)]
 
 
 def shown(name: str, **environ: str) -> list[tuple[int, str]]:
@@ -43,6 +43,7 @@ def shown(name: str, **environ: str) -> list[tuple[int, str]]:
         ({"CUDA_VISIBLE_DEVICES": "5", "HIP_VISIBLE_DEVICES": "2"}, [(2, "2")]),
         # What ROCR leaves is counted from 0 again, and HIP's variable chooses from that.
         ({"ROCR_VISIBLE_DEVICES": "6,4"}, [(6, "0"), (4, "1")]),
+        ({"ROCR_VISIBLE_DEVICES": "GPU-5f,GPU-3"}, [(5, "0"), (3, "1")]),
         ({"ROCR_VISIBLE_DEVICES": "6,4,2", "HIP_VISIBLE_DEVICES": "2,0"}, [(2, "2"), (6, "0")]),
     ],
 )

@@ -20,6 +20,7 @@ from benchmarks.common.group import Group
 from benchmarks.common.precision import PRECISIONS
 from benchmarks.common.strategies.batches import replica_batch, replica_ranks
 
+PREFETCHED = 2  # batches that each worker of a DataLoader holds, by torch's default
 SYNTHETIC_BATCHES = 2  # `synthetic` alternates between them
 CORE, E2E = ("fixed", "synthetic"), ("pytorch", "image-folder")
 LOADERS = {
@@ -140,6 +141,15 @@ def loader_of(args: argparse.Namespace) -> str:
             f"--loader {args.loader} is for --trainer {trainer}, not {args.trainer}"
         )
     return str(args.loader)
+
+
+def shared_bytes(args: argparse.Namespace) -> int:
+    """The shared memory that the loader of a process takes; 0 for tokens, which are small."""
+    if loader_of(args) not in E2E or "image_size" not in args:
+        return 0
+    image = Images(1, args.image_size, classes=1, seed=0)[0]
+    held = args.num_workers * PREFETCHED * args.batch_size
+    return int(held * sum(part.nbytes for part in image))
 
 
 def sample_count(args: argparse.Namespace, ranks: int) -> int:

@@ -4,13 +4,17 @@
 
 ``milabench run`` starts it with the interpreter and the environment of benchmarks. ``uuids`` are
 those that the driver's library has for the visible devices, in their order, or null; ``compiled``
-names the benchmarks that need Triton. It writes JSON objects, one on each line: each ``stage`` that
-begins; a ``warning``; the ``problem`` because of which nothing can be measured; or ``done``.
+names the benchmarks that need Triton; ``loaders`` has name, program and arguments of those that may
+load data, where a plan is known, and ``processes`` says how many of each run on the node. It writes
+JSON objects, one on each line: each ``stage`` that begins; a ``warning``; the ``problem`` because
+of which nothing can be measured; or ``done``.
 """
 
 import ctypes
 import json
+import math
 import os
+import runpy
 import shutil
 import signal
 import sys
@@ -27,7 +31,9 @@ from benchmarks.common.failure import UnsupportedError
 
 PR_SET_PDEATHSIG = 1
 SIDE = 256  # of the matrices
-SHM_MIB = 1024  # of shared memory for each device
+MIB, GIB = 2**20, 2**30
+NCCL = 33 * MIB  # of shared memory, for each process
+UNKNOWN = GIB  # for each process, if no plan is known
 
 Tell = Callable[..., None]
 
@@ -97,19 +103,42 @@ def all_reduce() -> None:
     group.leave()
 
 
-def warnings(devices: int, compiled: Sequence[str], shm: Path = Path("/dev/shm")) -> Iterator[str]:
+def warnings(
+    processes: int,
+    compiled: Sequence[str],
+    loaders: Sequence[tuple[str, str, Sequence[str]]] | None = None,
+    shm: Path = Path("/dev/shm"),
+) -> Iterator[str]:
     """The sentences on what some benchmarks will lack."""
-    free = shutil.disk_usage(shm).free >> 20 if shm.is_dir() else 0
-    if free < SHM_MIB * devices:
+    free = shutil.disk_usage(shm).free if shm.is_dir() else 0
+    held = [(shared_bytes(Path(program), argv), name) for name, program, argv in loaders or ()]
+    most, name = max(held, default=(0, ""))
+    needed = processes * (UNKNOWN if loaders is None else NCCL + most)
+    if free < needed:
         yield (
-            f"{shm} has {free} MiB free: NCCL takes 33 MiB for each device, and each worker of a "
-            f"loader some batches; start the container with --shm-size=16g or --ipc=host"
+            f"{shm} has {free // MIB:,} MiB free, of {needed // MIB:,} that are needed"
+            f"{f' by {name}' if most else ''}: NCCL takes 33 MiB for each process, and each worker "
+            f"of a loader two batches; start the container with --shm-size="
+            f"{math.ceil(needed / GIB)}g or --ipc=host"
+            f"{', or give its loader fewer workers' if most else ''}"
         )
     headers = Path(sysconfig.get_paths()["include"], "Python.h")
     if compiled and not (os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang")):
         yield f"Triton needs a C compiler, and gcc is missing: {_will_fail(compiled)}"
     elif compiled and not headers.is_file():
         yield f"Triton needs {headers}, which python's -dev package has: {_will_fail(compiled)}"
+
+
+def shared_bytes(program: Path, argv: Sequence[str]) -> int:
+    """The shared memory that a process of this suite's programs holds; 0 for others."""
+    from benchmarks.common import data
+
+    if not program.is_relative_to(Path(__file__).resolve().parents[1]):
+        return 0  # what it does when it is imported is not known
+    try:
+        return data.shared_bytes(runpy.run_path(str(program))["options"]().parse_args(argv))
+    except (Exception, SystemExit):  # noqa: BLE001 - it tells what is wrong when it runs
+        return 0
 
 
 def _will_fail(names: Sequence[str]) -> str:
@@ -133,7 +162,8 @@ def main(words: str) -> None:
     except UnsupportedError as error:
         tell(problem=str(error))
     else:
-        for sentence in warnings(len(given["uuids"]), given["compiled"]):
+        processes = given.get("processes", len(given["uuids"]))
+        for sentence in warnings(processes, given["compiled"], given.get("loaders")):
             tell(warning=sentence)
         tell(done=True)
 

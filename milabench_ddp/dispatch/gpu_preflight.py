@@ -30,6 +30,7 @@ _OF_TORCH = re.compile(
     re.MULTILINE,
 )
 _COMPILE = "--compile"
+_OF_LOADERS = re.compile(r"--(?:loader|trainer|num-workers)\b")
 _SHOWN = 3  # how many benchmarks a sentence names
 Check = Callable[[Sequence[str], Mapping[str, str]], Sequence[str]]
 
@@ -55,8 +56,14 @@ def check_gpus(
     benchmarks = list(benchmarks)
     for part in visible_together(node):
         for (python, env), using in _interpreters(plan, benchmarks, part).items():
-            compiled = [benchmark.name for benchmark in using if _is_compiled(benchmark)]
-            command = check_command(plan.arch, part.devices, python, compiled)
+            command = check_command(
+                plan.arch,
+                part.devices,
+                python,
+                compiled=[benchmark.name for benchmark in using if _is_compiled(benchmark)],
+                loaders=[(b.name, str(b.program), b.argv) for b in using if _may_load(b)],
+                processes=len(node.devices),
+            )
             try:
                 found = check(command, {**environ, **dict(env)})
             except MachineError as error:
@@ -75,15 +82,13 @@ def visible_together(node: Node) -> list[Node]:
     return [node]
 
 
-def check_command(
-    arch: str, devices: Sequence[Device], python: str, compiled: Sequence[str]
-) -> list[str]:
-    """The command of an interpreter that checks these devices, and compiles for ``compiled``."""
+def check_command(arch: str, devices: Sequence[Device], python: str, **needs: object) -> list[str]:
+    """The command of an interpreter that checks these devices, and what benchmarks need there."""
     gpus = BACKENDS[arch].accelerators(devices)["gpus"]
     uuids = [gpus.get(str(device.index), {}).get("uuid") or "" for device in devices]
     shown = [uuid if uuid.startswith("GPU-") else None for uuid in uuids]
     script = shipped_root() / "benchmarks" / "common" / "preflight.py"
-    return [python, "-u", str(script), json.dumps({"uuids": shown, "compiled": compiled})]
+    return [python, "-u", str(script), json.dumps({"uuids": shown, **needs})]
 
 
 def _interpreters(
@@ -112,3 +117,7 @@ def uses_torch(program: Path) -> bool:
 def _is_compiled(benchmark: Benchmark) -> bool:
     words = " ".join(benchmark.argv).replace("=", " ").split()
     return _COMPILE in words and words[words.index(_COMPILE) + 1 :][:1] == ["inductor"]
+
+
+def _may_load(benchmark: Benchmark) -> bool:
+    return _OF_LOADERS.search(" ".join(benchmark.argv)) is not None

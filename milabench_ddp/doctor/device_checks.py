@@ -72,7 +72,7 @@ def torch(cluster: Cluster, limit: float) -> Iterator[Diagnosis]:
         yield (error if cluster.has_gpu else warning)("torch is not installed", "pip install torch")
         return
     devices = part.devices if cluster.has_gpu else part.devices[:1]
-    command = check_command(cluster.arch, devices, sys.executable, ["torch.compile"])
+    command = check_command(cluster.arch, devices, sys.executable, compiled=["torch.compile"])
     environ = {**os.environ, **device_variables(cluster.arch, devices, 1)}
     try:
         lacking = run_check(command, environ, limit)

@@ -72,7 +72,12 @@ def test_one_check_for_all_benchmarks_of_an_interpreter(checks: Checks, train: P
     assert checks.of(*many, benchmark("alone", program=train)) == ()
     ((python, _, script, given),) = checks.commands
     assert (python, Path(script)) == ("/usr/bin/python3", SHIPPED / "common/preflight.py")
-    assert json.loads(given) == {"uuids": [None, None], "compiled": []}  # no driver is here
+    assert json.loads(given) == {
+        "uuids": [None, None],  # no driver is here
+        "compiled": [],
+        "loaders": [],
+        "processes": 2,
+    }
     (env,) = checks.environments
     assert env["CUDA_VISIBLE_DEVICES"] == "0,3"
     assert (env["MILABENCH_DEVICE"], env["HOME"], env["CUDA_X"]) == ("cuda", "/home/x", "caller")
@@ -102,6 +107,7 @@ def test_instances_of_mig_are_checked_one_by_one(checks: Checks, train: Path) ->
     shown = [env["CUDA_VISIBLE_DEVICES"] for env in checks.environments]
     assert shown == ["MIG-0", "MIG-1", "MIG-2"]
     assert [json.loads(command[3])["uuids"] for command in checks.commands] == [[None]] * 3
+    assert {json.loads(command[3])["processes"] for command in checks.commands} == {3}
 
 
 @pytest.mark.parametrize("arch", ["cpu", "hpu"])
@@ -156,6 +162,14 @@ def test_what_is_compiled_is_named(checks: Checks, train: Path) -> None:
         benchmark("d", program=train, argv=("--compile",)),
     )
     assert json.loads(checks.commands[0][3])["compiled"] == ["a", "c"]
+
+
+def test_what_may_load_data_is_named_with_its_arguments(checks: Checks, train: Path) -> None:
+    argvs = [("--loader", "pytorch"), ("--trainer=e2e",), ("--num-workers", "3"), ("--loaders",)]
+    many = [benchmark(f"b{k}", program=train, argv=argv) for k, argv in enumerate(argvs)]
+    checks.of(*many)
+    expected = [[f"b{k}", str(train), list(argvs[k])] for k in range(3)]
+    assert json.loads(checks.commands[0][3])["loaders"] == expected
 
 
 def test_a_warning_of_several_checks_is_told_once(checks: Checks, train: Path) -> None:

@@ -3,12 +3,14 @@
 import shutil
 import sysconfig
 from collections import namedtuple
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
 
 from benchmarks.common import preflight
+from benchmarks.common.data import Images
 from benchmarks.common.failure import UnsupportedError
 
 UUIDS = [f"GPU-{k:08d}-0000-0000-0000-000000000000" for k in range(3)]
@@ -120,21 +122,56 @@ def test_the_products_and_the_sum_are_compared(monkeypatch):
         preflight.all_reduce()
 
 
-@pytest.mark.parametrize(("mib", "devices"), [(64, 1), (1023, 1), (8191, 8)])
-def test_little_shared_memory(monkeypatch, mib, devices):
+def shm(monkeypatch, mib):
     monkeypatch.setattr(shutil, "disk_usage", lambda path: FREE(mib << 20))
+
+
+@pytest.mark.parametrize(("mib", "devices"), [(64, 1), (1023, 1), (8191, 8)])
+def test_little_shared_memory_without_a_plan(monkeypatch, mib, devices):
+    shm(monkeypatch, mib)
     (said,) = preflight.warnings(devices, [])
-    assert said.startswith(f"/dev/shm has {mib} MiB free")
-    assert "--shm-size=" in said
+    assert said.startswith(f"/dev/shm has {mib:,} MiB free, of {devices * 1024:,} that are needed:")
+    assert f"--shm-size={devices}g or --ipc=host" in said
+    shm(monkeypatch, devices * 1024)
+    assert list(preflight.warnings(devices, [])) == []
 
 
-def test_enough_shared_memory(monkeypatch):
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: FREE(8192 << 20))
-    assert list(preflight.warnings(8, [])) == []
+def loaders(workers):
+    """A benchmark whose loaders have so many workers, and others that need less."""
+    program = str(Path(preflight.__file__).parents[1] / "torchvision" / "main.py")
+    small = ["--batch-size", "256", "--image-size", "224"]
+    return [
+        ("fixed", program, [*small, "--num-workers", "64"]),
+        ("heavy", program, [*small, "--loader", "pytorch", "--num-workers", str(workers)]),
+        ("light", program, ["--batch-size", "8", "--loader", "pytorch"]),
+        ("of-others", "/home/x/main.py", ["--loader", "pytorch"]),
+        ("mistaken", program, ["--loader", "no"]),
+    ]
+
+
+def test_the_shared_memory_is_that_of_the_plans_loaders(monkeypatch):
+    sample = sum(part.nbytes for part in Images(1, 224, 1000, 0)[0])  # 602,120 as fp32
+    needed = 8 * (16 * 2 * 256 * sample + (33 << 20))
+    shm(monkeypatch, (needed >> 20) + 1)
+    assert list(preflight.warnings(8, [], loaders(16))) == []
+    shm(monkeypatch, needed >> 20)
+    (said,) = preflight.warnings(8, [], loaders(16))
+    assert f"of {needed >> 20:,} that are needed by heavy: " in said
+    assert f"--shm-size={-(-needed >> 30)}g or --ipc=host, or give its loader fewer" in said
+    assert list(preflight.warnings(8, [], loaders(1))) == []
+
+
+def test_without_loaders_nccl_alone_needs_some(monkeypatch):
+    shm(monkeypatch, 263)
+    (said,) = preflight.warnings(8, [], [])
+    assert "has 263 MiB free, of 264 that are needed: " in said
+    assert "fewer workers" not in said
+    shm(monkeypatch, 264)
+    assert list(preflight.warnings(8, [], [])) == []
 
 
 def test_no_shared_memory_at_all(tmp_path):
-    (said,) = preflight.warnings(1, [], tmp_path / "missing")
+    (said,) = preflight.warnings(1, [], shm=tmp_path / "missing")
     assert said.startswith(f"{tmp_path}/missing has 0 MiB free")
 
 

@@ -16,7 +16,6 @@ from ..config.merge import read_suite
 from ..config.runner_profile import read_profile
 from ..config.shipped import find_config
 from ..config.tree import finalize, to_plain
-from ..dispatch.image import image_facts
 from ..dispatch.node_request import NodeRequest
 from ..dispatch.run_context import RunContext, RunPlan, create_run, other_sides, resume_run
 from ..dispatch.runners import runner_of
@@ -184,6 +183,8 @@ def _created(options: RunOptions, sides: tuple[str, ...] = ()) -> RunContext:
     if profile is not None and profile.python is not None:  # this one measures nothing
         machine |= {"packages": {}, "pytorch": {}, "python": ""}
     if profile is not None and profile.container is not None:
+        from ..dispatch.image import image_facts  # knows Slurm's commands, which few runs need
+
         machine["container"] = image_facts(profile.container)
     context = create_run(base, options.name, suite, plan, machine)
     context.warnings = warnings
@@ -207,12 +208,14 @@ def _resumed(options: RunOptions, run: RunDir) -> RunContext:
     context = resume_run(run, options.settings)
     plan = context.plan
     setup.check_settings(options, plan.runner)
-    own = plan.runner and plan.runner.container
-    if own and image_facts(own) != context.header.machine.get("container"):
-        raise DispatchError(
-            f"{own.image} has changed since the run began: what is missing would be measured with "
-            f"other software: begin a new run"
-        )
+    if own := plan.runner and plan.runner.container:
+        from ..dispatch.image import image_facts
+
+        if image_facts(own) != context.header.machine.get("container"):
+            raise DispatchError(
+                f"{own.image} has changed since the run began: what is missing would be measured "
+                f"with other software: begin a new run"
+            )
     if context.benchmarks:
         request = NodeRequest(plan.nodes, plan.gpus, plan.arch, plan.hosts)
         # A host that lacks the devices is refused before the state of the run is touched.

@@ -5,9 +5,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
-from ..codec import plain
 from ..config.conditions import MachineFacts
 from ..config.container import container_words
 from ..config.load import SuiteRequest, listed_node_counts, load
@@ -55,7 +55,7 @@ def learn_secrets(benchmarks: Sequence[Benchmark], profile: RunnerProfile | None
         # Its command line first, by which a script calls what both of them have.
         SECRETS.learn([dict(benchmark.env), list(benchmark.argv), dict(benchmark.record)])
     if profile is not None:
-        SECRETS.learn(plain(profile))
+        SECRETS.learn(to_builtins(profile))
 
 
 def load_local_suite(options: SuiteOptions) -> Suite:

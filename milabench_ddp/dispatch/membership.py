@@ -38,6 +38,7 @@ from .protocol import (
 from .shared_folder import why_not_shared
 from .transport import Connection, Stream, heartbeats
 
+_TOGETHER = 0.15  # of the silence that is a loss: within that, nodes fall silent at once
 _TRIES = 3  # to start an agent that has never joined
 _LONGEST = 300.0  # seconds until an agent is started again
 REST = 1e-4  # seconds per node, for heartbeats to arrive together
@@ -199,13 +200,25 @@ class Membership:
         for member in self._members:
             if member.again_at is not None and now >= member.again_at:
                 self._start_again(member)
-            silence = self._timeouts.silence
-            if member.handle and member.handle.is_alive and now - member.heard > silence:
+            limit = self._timeouts.silence
+            if member.handle and member.handle.is_alive and now - member.heard > limit:
                 self._plan_again(member, self._timeouts.reconnect / 2)  # it has as long to join
-                yield from self._lose(member, f"has sent no heartbeat for {silence:g} s")
+                reason = f"has sent no heartbeat for {limit:g} s{self._or_it_is_own(now)}"
+                yield from self._lose(member, reason)
             if member.is_awaited:
                 self._await(member, now - member.heard)
         self._records.tell()
+
+    def _or_it_is_own(self, now: float) -> str:
+        """Says that the coordinator may be cut off, if all other nodes are silent at once."""
+        own, *others = self._members
+        limit = self._timeouts.silence
+        spread = _TOGETHER * limit
+        silences = [now - each.heard for each in others if each.handle is not None]
+        recent = [silence for silence in silences if silence < limit + spread]  # not lost long ago
+        if len(recent) < 2 or min(recent) < limit - spread:
+            return ""
+        return f", nor has any node but {own.name}: the network of {own.name} may be cut"
 
     def _read(self, member: _Member) -> Said:
         for message in member.connection.taken():

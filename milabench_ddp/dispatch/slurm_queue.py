@@ -178,6 +178,12 @@ def resize(job: str, nodes: int, profile: RunnerProfile) -> bool:
     return output_of("scontrol", "update", f"JobId={job}", *wanted) is not None
 
 
+def node_state(node: str) -> str:
+    """A node's state in Slurm's word, if it cannot be used: ``down*``; else empty."""
+    words = ("sinfo", "--noheader", "--dead", "--all", f"--nodes={node}", "--format=%T")
+    return " ".join((output_of(*words) or "").split()[:1])
+
+
 @contextmanager
 def ended_by_slurm() -> Iterator[None]:
     """Cancel this job after the block if the daemon that waits for its batch script is gone.

@@ -81,6 +81,14 @@ def holder(path: Path) -> str:
     return f" (process {pid} on {host}, since {since})"
 
 
+def host_of(path: Path) -> str:
+    """The host whose process holds the lock of a file, or has ended without giving it back."""
+    try:
+        return read_bytes(path, _MOST).decode().split()[0]
+    except (OSError, ValueError, IndexError):
+        return ""
+
+
 def kill_holder(path: Path) -> None:
     """SIGKILL the process that holds the lock of a file, if it is one of this host."""
     with suppress(OSError, ValueError):

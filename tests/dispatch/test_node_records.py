@@ -65,6 +65,22 @@ def test_what_is_held_back_is_told_at_the_end() -> None:
     assert told.messages == ["n0 did not start: no GPU"]
 
 
+def test_why_a_node_was_lost_stays_over_attempts(tmp_path: Path) -> None:
+    run, told = RunDir(tmp_path), RecordedProgress()
+    run.nodes.mkdir()
+    for reason in ("has no power", "is cut off"):
+        records = NodeRecords(run, ["n0"], told)
+        records.change("n0", NodeState("n0", NodeStatus.JOINED))
+        records.set("n0", NodeStatus.LOST, reason)
+    again = NodeRecords(run, ["n0", "n1"], told)
+    again.change("n0", NodeState("n0", NodeStatus.JOINED))
+    known = read_nodes(run, refuse)
+    assert known["n0"].losses == (" has no power", " is cut off")
+    assert known["n1"].losses == ()
+    assert known["n0"].problem == ""
+    assert again.problems == []
+
+
 def test_a_node_that_comes_late_or_back_is_told(tmp_path: Path) -> None:
     told = RecordedProgress()
     teller = NodeTeller(told)

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import shlex
 import shutil
 import time
@@ -32,6 +33,7 @@ NO_GRES = (
     "; Slurm knows no GPUs of these nodes (GRES): if they have some, set `gres: false` in the "
     "runner profile"
 )
+_BUSY = re.compile(r"timed out|timeout|unable to contact|connection refused|zero bytes", re.I)
 _COMPLETING = 60  # seconds that a job may take to end after its benchmarks have
 
 
@@ -150,6 +152,8 @@ def _submit_array(
             handles = [executor.submit(JobTask(str(run.path), job.name)) for job in jobs]
     except submitit.core.utils.FailedJobError as error:
         said = _last_words(str(error))
+        if _BUSY.search(said):
+            raise DispatchError(f"Slurm does not answer, try again later: {said}") from error
         hint = "" if knows_gpus(profile) else NO_GRES
         raise DispatchError(f"Slurm refuses the job: {said}{hint}") from error
     except OSError as error:

@@ -26,8 +26,8 @@ from ...events import Outcome, Verdict
 from ...launch.stop_requests import StopRequests, stopped_by_signals
 from ...machine.detect import detect
 from ...progress import ProgressObserver
-from ...results.lock import held, holder
-from ...results.node_state import begin_attempt
+from ...results.lock import held, holder, host_of
+from ...results.node_state import NodeStatus, begin_attempt
 from ...results.read_state import ignore, read_benchmark, read_header, require_state
 from ...results.run_dir import RunDir, save_state
 from ...results.state import BenchmarkState, JobState
@@ -36,6 +36,7 @@ from .. import slurm_queue
 from ..agent_main import AgentOptions
 from ..coordinator import Coordinator
 from ..gpu_preflight import check_gpus
+from ..node_records import NodeRecords
 from ..nodes import Nodes
 from ..run_context import RunPlan, read_plan
 from ..schedulers import missing_of_job, most_nodes, restart
@@ -74,6 +75,7 @@ class JobTask(Struct, frozen=True):
         restore_environment()
         run = RunDir(Path(self.run))
         lock = run.job_lock(self.job)
+        earlier = host_of(lock)  # it has not given the lock back
         with shown_output(), held(lock, _LEASE) as is_mine:
             if not is_mine:
                 raise DispatchError(f"the job {self.job} has a coordinator already{holder(lock)}")
@@ -87,15 +89,19 @@ class JobTask(Struct, frozen=True):
             if sum(not job.state for job in read_header(run).jobs) == 1:
                 begin_attempt(run)  # else its nodes may be those of another job
             with slurm_queue.ended_by_slurm():
-                return self._run(run, plan, benchmarks)
+                return self._run(run, plan, benchmarks, earlier)
 
-    def _run(self, run: RunDir, plan: RunPlan, benchmarks: Sequence[Benchmark]) -> str:
+    def _run(
+        self, run: RunDir, plan: RunPlan, benchmarks: Sequence[Benchmark], earlier: str
+    ) -> str:
         with ExitStack() as stack:
             requests = stack.enter_context(closing(StopRequests()))
             stack.enter_context(stopped_by_signals(requests))
             # the warning of a time limit; submitit's handler would requeue the job
             signal.signal(signal.SIGUSR2, lambda *_: requests.stop())
             observer = PlainProgress(sys.stdout)
+            if earlier and own_id():
+                _note_lost(run, earlier, observer)
             count = most_nodes(benchmarks, plan.nodes)
             nodes = stack.enter_context(self._nodes(run, plan, count, requests, observer))
             coordinator = Coordinator(
@@ -152,6 +158,15 @@ class JobTask(Struct, frozen=True):
             warnings = check_gpus(plan, plan.benchmarks, node, os.environ)
             with this_host(run, plan, machine, requests, observer, warnings) as nodes:
                 yield nodes
+
+
+def _note_lost(run: RunDir, host: str, observer: ProgressObserver) -> None:
+    """Record the node whose coordinator ended without a word: without power, or killed."""
+    state = slurm_queue.node_state(host)
+    says = f", and Slurm says that it is {state}" if state else ""
+    records = NodeRecords(run, [host], observer)
+    records.set(host, NodeStatus.LOST, f"had the coordinator, which ended without a word{says}")
+    records.tell()
 
 
 def parts(hosts: Sequence[str]) -> list[Sequence[str]]:

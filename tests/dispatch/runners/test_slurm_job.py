@@ -20,7 +20,8 @@ from milabench_ddp.dispatch.runners.slurm_job import JobTask
 from milabench_ddp.errors import DispatchError
 from milabench_ddp.events import Outcome, Status, Verdict
 from milabench_ddp.results.lock import held
-from milabench_ddp.results.read_state import read_benchmark, read_header
+from milabench_ddp.results.node_state import read_nodes
+from milabench_ddp.results.read_state import read_benchmark, read_header, refuse
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.state import BenchmarkState, JobState
 from tests.support.launches import benchmark
@@ -154,6 +155,29 @@ def test_a_job_with_nothing_left_to_do_ends_at_once(
     it = task(tmp_path, done=RATE)
     write_record(RunDir(tmp_path).state_json("done"), BenchmarkState("done", Status.OK, ended=2.0))
     assert it() is Outcome.OK
+
+
+def test_the_node_of_a_coordinator_that_ended_without_a_word_is_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As after power off of the first node: the job started again on others."""
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setattr(slurm_queue, "output_of", lambda *words: "down*\n" * ("n09" in words[4]))
+    monkeypatch.setattr(JobTask, "_nodes", contextmanager(lambda *_: iter([None])))
+    monkeypatch.setattr(Coordinator, "execute", lambda _: Outcome.OK)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    it = task(tmp_path, b=RATE)
+    with_jobs(tmp_path, "7")
+    run = RunDir(tmp_path)
+    run.nodes.mkdir()
+    run.job_lock("all").write_text("n09 123 456\n")
+    assert it() is Outcome.OK
+    state = read_nodes(run, refuse)["n09"]
+    said = "n09 had the coordinator, which ended without a word, and Slurm says that it is down*"
+    assert state.problem == said
+    assert said in capsys.readouterr().out
+    assert it() is Outcome.OK  # and once it has ended with one
+    assert capsys.readouterr().out == ""
 
 
 def with_jobs(folder: Path, *ids: str) -> None:

@@ -167,6 +167,14 @@ def test_one_at_a_time(two_in_array: Path, folder: RunDir) -> None:
     ]
 
 
+def test_a_controller_that_does_not_answer_has_not_refused(
+    sbatch: Callable[[str], Path], folder: RunDir
+) -> None:
+    sbatch("echo 'sbatch: error: Socket timed out on send/recv operation' >&2; exit 1")
+    with pytest.raises(DispatchError, match=r"^Slurm does not answer, try again later: Socket"):
+        submit(folder, PROFILE, jobs(), print)
+
+
 @pytest.mark.parametrize(("gres", "has_hint"), [("(null)", True), ("gpu:8", False)])
 def test_a_refusal_where_slurm_knows_no_gpus_says_what_to_do(
     sbatch: Callable[[str], Path], folder: RunDir, tmp_path: Path, gres: str, has_hint: bool

@@ -33,6 +33,7 @@ _END = 1.0  # seconds for an agent that has closed its pipes to end
 _CUT = 1024  # bytes after which srun cuts a line
 _ENDED = b'{"type":"Ended"'  # the word of a shell
 _TASKS = re.compile(rb"srun: .* tasks? (\d[\d,-]*):")
+_ABORTED = re.compile(r"srun: error: .*\baborting,.* on node (\d+)", re.IGNORECASE)
 _OF_SLURM = re.compile(r"(?:srun|slurmstepd\S*): ")
 _OF_ERROR = re.compile(r"milabench_ddp\.errors\.\w+: ")  # in the last line of a traceback
 _MEMORY = re.compile(r"memory limit|out of memory|oom_kill", re.IGNORECASE)
@@ -43,43 +44,35 @@ class AgentProcess:
 
     Args:
         popen: the process; None if another process has started it.
-        log: the file that has its standard error.
-        start: where this process begins to write in the log, which earlier ones have begun.
-        is_whole: is set once the log has all that it printed; None if it writes the log itself.
-        is_step: whether the process is ``srun``, and a shell tells how the agent has ended.
+        log: has what it prints on standard error.
+        step: the nodes of a job step, whose process is ``srun``; a shell tells how agents end.
     """
 
     def __init__(
-        self,
-        popen: "subprocess.Popen[bytes] | None",
-        log: Path,
-        start: int = 0,
-        is_whole: threading.Event | None = None,
-        *,
-        is_step: bool = False,
+        self, popen: "subprocess.Popen[bytes] | None", log: "AgentLog", step: Sequence[str] = ()
     ) -> None:
-        self._popen, self._log, self._start = popen, log, start
-        self._is_whole, self.is_step = is_whole, is_step
+        self._popen, self._log, self._step = popen, log, step
         self.told: int | None = None  # the exit status of the agent, as a shell has it
+
+    @property
+    def is_step(self) -> bool:
+        return bool(self._step)
 
     def exit_status(self, patience: float) -> int | None:
         """Its exit status, negative for a signal; None if it runs on for ``patience`` seconds.
 
         In that time its log becomes whole, too, unless a process that it left still prints to it.
         """
-        if self.told is not None:
-            if self._is_whole is not None:
-                self._is_whole.wait(patience)
-            return 128 - self.told if self.told > 128 else self.told
-        if self._popen is None:
-            return None
         deadline = time.monotonic() + patience
-        with suppress(subprocess.TimeoutExpired):
-            status = self._popen.wait(patience)
-            if self._is_whole is not None:
-                self._is_whole.wait(max(0.0, deadline - time.monotonic()))
-            return status
-        return None
+        status = self.told
+        if status is not None:
+            status = 128 - status if status > 128 else status
+        elif self._popen is not None:
+            with suppress(subprocess.TimeoutExpired):
+                status = self._popen.wait(patience)
+        if status is not None:
+            self._log.is_whole.wait(max(0.0, deadline - time.monotonic()))
+        return status
 
     def why_ended(self) -> str:
         parts = []
@@ -89,12 +82,17 @@ class AgentProcess:
             parts.append(f"its agent ended with {exit_reason(status)}")
         if said:
             parts.append(said)
-        return f"{': '.join(parts)} (see {self._log})".lstrip()
+        return f"{': '.join(parts)} (see {self._log.path})".lstrip()
 
     def why_lost(self) -> tuple[str, str]:
         """Why its node cannot be used any more, and what Slurm said of it."""
         status = self.exit_status(_END)  # until then, ``srun`` may still say why
-        error = slurm_error(self.last_lines())
+        lines = last_lines(self._log.path, self._log.start, 4 * _LINES)
+        error = slurm_error(lines)
+        aborted = _ABORTED.search("\n".join(lines))
+        if self.is_step and self.told is None and aborted:
+            node = self._step[int(aborted[1])]
+            return f"has lost its agent: Slurm has ended its step, because of {node}", error
         why = "is gone: its connection broke"
         is_agents = self.told is not None or not self.is_step  # else it is srun's
         if is_agents and status is not None and status < 0:
@@ -102,10 +100,10 @@ class AgentProcess:
         return f"{why}{error and f': {error}'}", error
 
     def last_lines(self) -> tuple[str, ...]:
-        return last_lines(self._log, self._start)
+        return last_lines(self._log.path, self._log.start)
 
 
-def last_lines(log: Path, start: int = 0) -> tuple[str, ...]:
+def last_lines(log: Path, start: int = 0, most: int = _LINES) -> tuple[str, ...]:
     """The last lines of a log after its byte ``start``, without empty ones; none without a log."""
     try:
         with open_file(log) as file:
@@ -115,7 +113,7 @@ def last_lines(log: Path, start: int = 0) -> tuple[str, ...]:
     except OSError:
         return ()
     lines = [line.rstrip() for line in text.splitlines()]
-    return tuple([line for line in lines if line][-_LINES:])
+    return tuple([line for line in lines if line][-most:])
 
 
 def main_line(lines: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ from ..events import Outcome
 from ..progress import ProgressObserver
 from ..results.node_state import NodeState, NodeStatus
 from ..results.run_dir import RunDir
-from .agent_process import AgentProcess, is_about_memory
+from .agent_process import AgentLog, AgentProcess, is_about_memory
 from .node_records import NodeRecords
 from .nodes import NodeHandle, NodeLost
 from .protocol import (
@@ -63,7 +63,8 @@ class _Member(Struct):
 
     @property
     def process(self) -> AgentProcess:
-        return self.connection.process or AgentProcess(None, self.log)
+        assert self.connection.process is not None
+        return self.connection.process
 
     @property
     def is_awaited(self) -> bool:
@@ -106,7 +107,9 @@ class Membership:
         self._records = NodeRecords(run, list(agents), observer, clock)
         self._members = []
         for name, connection in agents.items():
-            self._members.append(_Member(name, run.node_log(name), connection, clock()))
+            log = run.node_log(name)
+            connection.process = connection.process or AgentProcess(None, AgentLog(log))
+            self._members.append(_Member(name, log, connection, clock()))
         self._handles: dict[int, NodeHandle] = {}  # by rank, of the nodes that have joined
         self._selector = selectors.DefaultSelector()
         self._selector.register(wake, selectors.EVENT_READ, None)

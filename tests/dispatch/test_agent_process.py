@@ -7,23 +7,58 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.dispatch.agent_process import AgentProcess, last_lines, main_line, slurm_error
+from milabench_ddp.dispatch.agent_process import (
+    AgentLog,
+    AgentProcess,
+    last_lines,
+    main_line,
+    slurm_error,
+)
+
+
+def whole(path: Path) -> AgentLog:
+    """A log that an agent has written to its end."""
+    log = AgentLog(path)
+    log.start = 0
+    log.is_whole.set()
+    return log
 
 
 def test_only_the_lines_of_this_process_count(tmp_path: Path) -> None:
     log = tmp_path / "n1.log"
     log.write_text("of an earlier attempt\n")
-    start = log.stat().st_size
+    own = AgentLog(log)
+    own.is_whole.set()
     text = "import sys; print('one\\n\\ntwo', file=sys.stderr); sys.exit(3)"
     with log.open("ab") as err, subprocess.Popen([sys.executable, "-c", text], stderr=err) as popen:
-        process = AgentProcess(popen, log, start)
+        process = AgentProcess(popen, own)
         assert process.exit_status(20.0) == 3
         assert process.last_lines() == ("one", "two")
 
 
+ABORTED = [
+    "srun: error: _server_read: fd 11 error reading header: Connection reset by peer",
+    "srun: error: Aborting, io error and missing step on node 1",
+    "srun: Job step aborted: Waiting up to 4 seconds for job step to finish.",
+    *["slurmstepd: error: *** STEP 1.0 ON n0 CANCELLED AT 2026-11-27T03:44:44 ***"] * 5,
+    "srun: error: Timed out waiting for job step to complete",
+]
+
+
+def test_the_node_for_which_slurm_has_ended_a_step_is_named(tmp_path: Path) -> None:
+    log = tmp_path / "n0.log"
+    log.write_text("\n".join(ABORTED))
+    process = AgentProcess(None, AgentLog(tmp_path / "other"), ("n0", "n1"))
+    assert process.why_lost() == ("is gone: its connection broke", "")
+    process = AgentProcess(None, whole(log), ("n0", "n1"))
+    assert process.why_lost()[0] == "has lost its agent: Slurm has ended its step, because of n1"
+    process.told = 137  # it was killed before
+    assert process.why_lost()[0].startswith("has lost its agent: killed by SIGKILL: srun: error: T")
+
+
 def test_one_that_runs_on_has_no_exit_status(tmp_path: Path) -> None:
     with subprocess.Popen(["sleep", "600"]) as popen:
-        process = AgentProcess(popen, tmp_path / "log", 0)
+        process = AgentProcess(popen, AgentLog(tmp_path / "log"))
         assert process.exit_status(0) is None
         assert process.last_lines() == ()
         popen.kill()

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from milabench_ddp.dispatch.agent_process import AgentProcess
 from milabench_ddp.dispatch.nodes import NodeLost
 from milabench_ddp.dispatch.protocol import Ended, Heartbeat, LaunchEnded
 from milabench_ddp.events import Outcome
@@ -22,8 +21,7 @@ def again(room: Callable[..., Room]) -> Callable[..., Room]:
     def make(*arguments: Any, **options: Any) -> Room:
         it = room(*arguments, **options, again=True)
         for agent in it.agents:
-            log = it.dir.node_log(agent.name)
-            agent.coordinator_end.process = AgentProcess(None, log, is_step=True)
+            agent.coordinator_end.process = it.step_of(agent)
         return it
 
     return make

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.codec import write_record
-from milabench_ddp.dispatch.agent_process import AgentProcess
+from milabench_ddp.dispatch.agent_process import AgentLog, AgentProcess
 from milabench_ddp.dispatch.coordinator import Coordinator
 from milabench_ddp.dispatch.nodes import NodeHandle, NodeLost
 from milabench_ddp.dispatch.protocol import (
@@ -49,11 +49,11 @@ class SaidBySlurm(AgentProcess):
     """The process of an agent that Slurm has ended, with a line in its log."""
 
     def __init__(self, line: str) -> None:
-        super().__init__(None, Path("log"))
+        super().__init__(None, AgentLog(Path("log")))
         self.line = line
 
-    def last_lines(self) -> tuple[str, ...]:
-        return (self.line,)
+    def why_lost(self) -> tuple[str, str]:
+        return f"{GONE.reason}: {self.line}", self.line
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from milabench_ddp.dispatch.agent_process import AgentProcess
+from milabench_ddp.dispatch.agent_process import AgentLog, AgentProcess
 from milabench_ddp.dispatch.protocol import Finish, LaunchEnded
 from milabench_ddp.results.node_state import NodeStatus, read_nodes
 from milabench_ddp.results.read_state import refuse
@@ -97,7 +97,7 @@ class Ended(AgentProcess):
 def test_an_agent_that_has_ended_is_named_at_once(room: Callable[..., Room], odd: int) -> None:
     it = room(2, missing=2)
     it.agents[1 - odd].hello()
-    it.agents[odd].coordinator_end.process = Ended(None, it.dir.node_log(f"n{odd}"))
+    it.agents[odd].coordinator_end.process = Ended(None, AgentLog(it.dir.node_log(f"n{odd}")))
     it.hears()
     said = (
         f"n{odd} did not start: its agent ended with exit status 3: no module named torch "

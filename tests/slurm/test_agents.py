@@ -34,6 +34,7 @@ def assert_ends(sweep, reason, states, *, within, code=1):
     """How the sweep ends, and when; that its reasons name the node, and that nothing is left."""
     found, out, err = ended(sweep.command, 300)
     took = time.monotonic() - sweep.began
+    sweep.cluster.wait("no job", 60, lambda: not sweep.cluster.run("squeue", "-h"))
     with open(os.environ.get("MILABENCH_FAULTS", os.devnull), "a") as table:
         left = []
         for node in NODES:
@@ -87,7 +88,8 @@ def test_a_node_that_starts_anew_before_slurm_has_missed_it(sweep, node):
     with sweep.cluster.slurmd_timeout(120):
         sweep.cluster.crash(node)
         sweep.cluster.boot(node)
-        said = assert_ends(sweep, "node", USED_AGAIN, within=150)
+        said = assert_ends(sweep, "node1 has lost its agent: ", USED_AGAIN, within=150)
+    assert f"Slurm has ended its step, because of {node}\n" in said
     assert f"{node} is back" in said
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from milabench_ddp.dispatch.agent_process import AgentProcess
+from milabench_ddp.dispatch.agent_process import AgentLog, AgentProcess
 from milabench_ddp.dispatch.membership import AgentConnection, Membership
 from milabench_ddp.dispatch.nodes import NodeLost
 from milabench_ddp.dispatch.protocol import (
@@ -51,8 +51,14 @@ class Room:
     def _start_again(self, name: str) -> AgentConnection:
         agent = ScriptedAgent(int(name.removeprefix("n")))
         self.again[len(self.again)] = agent
-        agent.coordinator_end.process = AgentProcess(None, self.dir.node_log(name), is_step=True)
+        agent.coordinator_end.process = self.step_of(agent)
         return agent.coordinator_end
+
+    def step_of(self, agent: ScriptedAgent) -> AgentProcess:
+        """A step of this agent alone, whose log is whole."""
+        log = AgentLog(self.dir.node_log(agent.name))
+        log.is_whole.set()
+        return AgentProcess(None, log, (agent.name,))
 
     def latest(self, rank: int) -> ScriptedAgent:
         """The last agent of a node that was started."""

@@ -164,9 +164,7 @@ class StartedAgents:
         stream = Stream(stdout.fileno(), stdin.fileno(), close)
         connections = {}
         for (label, log), node in zip(logs.items(), nodes, strict=True):
-            process = AgentProcess(
-                popen, log.path, log.start, log.is_whole, is_step=command.is_step
-            )
+            process = AgentProcess(popen, log, nodes if command.is_step else ())
             connections[node] = Connection[FromAgent](stream, FromAgent, label, process)
         return connections
 

@@ -15,6 +15,7 @@ from milabench_ddp.codec import decoder, encode
 from milabench_ddp.dispatch.coordinator import Coordinator
 from milabench_ddp.dispatch.membership import REST, Membership
 from milabench_ddp.dispatch.protocol import FromAgent, Heartbeat, StartLaunch, Timeouts
+from milabench_ddp.dispatch.runners.slurm_job import parts
 from milabench_ddp.dispatch.transport import Connection, Stream
 from milabench_ddp.dispatch.transport import heartbeats as beating
 from milabench_ddp.events import Verdict
@@ -56,7 +57,7 @@ def _ours(size: int, room: Room) -> float:
     """The share of a core that a membership takes."""
     run, requests = _new_run(room.folder), StopRequests()
     with _nodes(size) as pipes:
-        nodes = Membership(run, _connections(pipes), requests.fd, PATIENT, ProgressObserver())
+        nodes = Membership(run, _connections(pipes, size), requests.fd, PATIENT, ProgressObserver())
         with nodes:
             while nodes.is_gathering:
                 list(nodes.receive(1.0))
@@ -130,7 +131,7 @@ def _timed_run(folder: Path, size: int) -> float:
     run, watch, requests = _new_run(folder), _Stopwatch(), StopRequests()
     one = benchmark(plan=njobs(1))
     with _nodes(size) as pipes:
-        nodes = Membership(run, _connections(pipes), requests.fd, PATIENT, watch)
+        nodes = Membership(run, _connections(pipes, size), requests.fd, PATIENT, watch)
         Coordinator(run, plan(one, nodes=size), [one], nodes, requests, watch, PATIENT).execute()
     requests.close()
     return watch.ms
@@ -144,14 +145,14 @@ def _new_run(folder: Path) -> RunDir:
 
 @contextmanager
 def _nodes(size: int) -> Iterator[list[tuple[int, int]]]:
-    """Nodes, all of which are one process; the descriptors to read from and to write to each."""
+    """Nodes, all of which are one process; the descriptors to read from and write to each step."""
     words, given, pipes = [], [], []
-    for _ in range(size):
-        from_node, to_us = os.pipe()
-        from_us, to_node = os.pipe()
+    for part in parts(range(size)):
+        from_step, to_us = os.pipe()
+        from_us, to_step = os.pipe()
         given += [from_us, to_us]
-        words.append(f"{from_us}:{to_us}")
-        pipes.append((from_node, to_node))
+        words.append(f"{from_us}:{to_us}:{len(part)}")
+        pipes.append((from_step, to_step))
     process = subprocess.Popen(python("nodes.py", *words), pass_fds=given, env=environment())
     for fd in given:
         os.close(fd)
@@ -163,10 +164,12 @@ def _nodes(size: int) -> Iterator[list[tuple[int, int]]]:
         process.wait()
 
 
-def _connections(pipes: Sequence[tuple[int, int]]) -> dict[str, Connection[FromAgent]]:
+def _connections(pipes: Sequence[tuple[int, int]], size: int) -> dict[str, Connection[FromAgent]]:
     connections: dict[str, Connection[FromAgent]] = {}
-    for rank, (read, write) in enumerate(pipes):
-        connections[f"n{rank:04}"] = Connection(Stream(read, write), FromAgent)
+    for (read, write), part in zip(pipes, parts(range(size)), strict=True):
+        stream = Stream(read, write)
+        for label, rank in enumerate(part):
+            connections[f"n{rank:04}"] = Connection[FromAgent](stream, FromAgent, label)
     return connections
 
 

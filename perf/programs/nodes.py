@@ -28,27 +28,31 @@ FACTS = {f"fact {number}": "the same on all nodes" for number in range(20)}
 
 
 def main() -> None:
-    """``nodes.py READ:WRITE...``: the descriptors of each node, by rank; ends with the pipes."""
+    """``nodes.py READ:WRITE:COUNT...``: the descriptors of each step; ends with the pipes."""
     selector, connections = selectors.DefaultSelector(), []
-    for rank, words in enumerate(sys.argv[1:]):
-        read, write = map(int, words.split(":"))
-        connection: Connection[ToAgent] = Connection(Stream(read, write), ToAgent)
-        selector.register(read, selectors.EVENT_READ, connection)
-        connections.append(connection)
-        connection.send(Hello(rank, made_node(rank), f"10.0.{rank // 256}.{rank % 256}", FACTS))
+    for words in sys.argv[1:]:
+        read, write, count = map(int, words.split(":"))
+        stream = Stream(read, write)
+        selector.register(read, selectors.EVENT_READ, stream)
+        for label in range(count):
+            rank = len(connections)
+            connections.append(Connection[ToAgent](stream, ToAgent, label))
+            address = f"10.0.{rank // 256}.{rank % 256}"
+            connections[-1].send(Hello(rank, made_node(rank), address, FACTS))
     begin, beats = time.monotonic(), 0
     while selector.get_map():
         due = int((time.monotonic() - begin) * len(connections)) + 1  # spread over each second
         for number in range(beats, due):
-            connections[number % len(connections)].stream.send_now(Heartbeat())
+            connections[number % len(connections)].send(Heartbeat())
         beats = due
         wait = begin + beats / len(connections) - time.monotonic()
         for key, _ in selector.select(max(0.0, wait)):
-            messages = key.data.receive()
-            if messages is None:
+            key.data.receive()
+            for connection in key.data.connections:
+                for message in connection.taken():
+                    _answer(connection, message)
+            if key.data.connections[0].has_ended:
                 selector.unregister(key.fd)
-            for message in messages or ():
-                _answer(key.data, message)
 
 
 def made_node(rank: int) -> Node:

@@ -131,3 +131,30 @@ def test_a_keeper_that_is_stopped_goes_on(sweep, node):
     signal(sweep.cluster, node, "STOP", KEEPER)
     sweep.open()
     assert_ends(sweep, "", dict.fromkeys(USED_AGAIN, "ok"), within=60, code=0)
+
+
+@pytest.mark.parametrize("timeout", [5, 120])
+def test_the_first_node_is_cut_off(networked, make_sweep, tmp_path, timeout):
+    """The job starts again without it, and it is named although all has passed."""
+    sweep = make_sweep(tmp_path, {"held": [3], "quick": [3, 1]})
+    with networked.slurmd_timeout(timeout):
+        sweep.command = sweep.begin()
+        sweep.await_starts("held-3", 3)
+        sweep.began = time.monotonic()
+        networked.cut("node1")
+        sweep.await_starts("held-3", 6, timeout=250)
+        sweep.open()
+        said = assert_ends(sweep, "", dict.fromkeys(USED_AGAIN, "ok"), within=300, code=0)
+    assert "node1 had the coordinator, which ended without a word" in said
+    for node in ("node2", "node3"):
+        assert f"{node} has sent no heartbeat for 20 s\n" not in said
+
+
+@pytest.mark.parametrize("name", ["KILL", "STOP"])
+def test_the_coordinator_is_killed_or_stopped(sweep, name):
+    signal(sweep.cluster, "node1", name, f"_submit {sweep.run}")
+    lost = {"held-3": "lost", "quick-3": "lost", "quick-1": "lost"}
+    if name == "KILL":
+        assert_ends(sweep, "its job ended: FAILED, exit status 137 on node1", lost, within=60)
+    else:
+        assert_ends(sweep, "", lost, within=300)

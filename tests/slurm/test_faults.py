@@ -153,8 +153,9 @@ def test_the_time_limit_of_a_job_is_the_reason(nodes, early, name):
 
 def test_a_job_whose_coordinator_has_no_power_starts_again_on_other_nodes(nodes, early):
     sweep = early.orphaned
-    code, _, err = ended(early.orphaned_command)
+    code, out, err = ended(early.orphaned_command)
     assert code == 0, err
+    assert "node1 had the coordinator, which ended without a word" in out
     assert len(sweep.jobs()) == 1
     assert set(sweep.states().values()) == {"ok"}
     assert sweep.starts() == {"quick-2": 2, "held-2": 4, "held-1": 1}

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from math import isqrt
 from pathlib import Path
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -53,6 +54,7 @@ _STEP = 8  # nodes of a step: Slurm ends a whole step for a node that was starte
 
 # seconds for the lock of a coordinator whose node has died to be given back, as NFS does
 _LEASE = 120.0
+Host = TypeVar("Host")
 _PATIENCE = 90  # seconds for the submitting command to note its id, and for NFS to show it
 BEFORE_IT_BEGAN = Verdict(Outcome.NOT_BEGUN, "its job ended before it began: TIMEOUT")
 ORPHAN = (
@@ -169,7 +171,7 @@ def _note_lost(run: RunDir, host: str, observer: ProgressObserver) -> None:
     records.tell()
 
 
-def parts(hosts: Sequence[str]) -> list[Sequence[str]]:
+def parts(hosts: Sequence[Host]) -> list[Sequence[Host]]:
     """The hosts of each step: few steps, and few hosts that are lost together."""
     size = max(_STEP, isqrt(len(hosts)))
     return [hosts[first : first + size] for first in range(0, len(hosts), size)]

@@ -3,15 +3,12 @@
 A node that sends no heartbeat is taken for lost. A node that is back is used again.
 """
 
-import selectors
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Self
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ..errors import contained, reason_of
@@ -21,7 +18,7 @@ from ..results.node_state import NodeState, NodeStatus
 from ..results.run_dir import RunDir
 from .agent_process import AgentLog, AgentProcess, is_about_memory
 from .node_records import NodeRecords
-from .nodes import NodeHandle, NodeLost
+from .nodes import Member, NodeHandle, NodeLost
 from .protocol import (
     AwakeClock,
     Ended,
@@ -36,7 +33,7 @@ from .protocol import (
     Timeouts,
 )
 from .shared_folder import why_not_shared
-from .transport import Connection, Stream, heartbeats
+from .transport import Connection, Streams, heartbeats
 
 _TOGETHER = 0.15  # of the silence that is a loss: within that, nodes fall silent at once
 _TRIES = 3  # to start an agent that has never joined
@@ -44,39 +41,6 @@ _LONGEST = 300.0  # seconds until an agent is started again
 REST = 1e-4  # seconds per node, for heartbeats to arrive together
 AgentConnection = Connection[FromAgent]
 Said = Iterator[tuple[NodeHandle, FromAgent | NodeLost]]
-
-
-class _Member(Struct):
-    """An agent that was started; it has joined once its ``Hello`` has come."""
-
-    name: str  # of the node, as given at the start; its ``Hello`` has the node's own name
-    log: Path  # of the agent
-    connection: AgentConnection
-    heard: float  # when its last message came, or when it was started, in monotonic seconds
-    handle: NodeHandle | None = None
-    ping: str = ""  # the id that the node must answer
-    pinged: float = 0.0  # when it was sent, in seconds since the epoch
-    clock_due: float | None = None  # until when to wait for its clock, in monotonic seconds
-    is_refused: bool = False  # it cannot be used, though its pipes are open
-    again_at: float | None = None  # when to start its agent again, in monotonic seconds
-    tries: int = 0  # to do so, since it was there
-
-    @property
-    def process(self) -> AgentProcess:
-        assert self.connection.process is not None
-        return self.connection.process
-
-    @property
-    def is_awaited(self) -> bool:
-        return self.handle is None and not self.is_refused and self.may_come
-
-    @property
-    def is_lost(self) -> bool:
-        return self.handle is not None and not self.handle.is_alive
-
-    @property
-    def may_come(self) -> bool:
-        return not self.connection.is_closed or self.again_at is not None
 
 
 class Membership:
@@ -109,13 +73,11 @@ class Membership:
         for name, connection in agents.items():
             log = run.node_log(name)
             connection.process = connection.process or AgentProcess(None, AgentLog(log))
-            self._members.append(_Member(name, log, connection, clock()))
+            self._members.append(Member(name, log, connection, clock()))
         self._handles: dict[int, NodeHandle] = {}  # by rank, of the nodes that have joined
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(wake, selectors.EVENT_READ, None)
-        self._streams: list[Stream] = []  # replaced, and never changed: ``beat`` reads it
+        self._streams = Streams(wake)
         for member in self._members:
-            self._attach(member.connection)
+            self._streams.attach(member.connection)
         self._until = clock() + timeouts.join  # until then, nodes may still join
         self._stack = ExitStack()
 
@@ -126,23 +88,10 @@ class Membership:
     def __exit__(self, *exception: object) -> None:
         self._stack.close()
         self._records.tell(is_last=True)
-        for stream in self._streams:
-            stream.send(Finish())
+        self._streams.send_all(Finish())
         for member in self._members:
-            member.connection.close()
-        self._selector.close()
-
-    def _attach(self, connection: AgentConnection) -> None:
-        if connection.stream not in self._streams:
-            self._streams = [*self._streams, connection.stream]
-            self._selector.register(connection.stream.fd, selectors.EVENT_READ, connection.stream)
-
-    def _detach(self, connection: AgentConnection) -> None:
-        stream = connection.stream
-        if stream in self._streams and stream.connections == [connection]:
-            self._selector.unregister(stream.fd)
-            self._streams = [each for each in self._streams if each is not stream]
-        connection.close()
+            self._streams.detach(member.connection)
+        self._streams.close()
 
     # Which nodes are there.
 
@@ -180,8 +129,7 @@ class Membership:
     def beat(self) -> None:
         """Send a heartbeat to all agents; any thread may call this."""
         self._clock()  # has to be read often
-        for stream in self._streams:
-            stream.send_now(Heartbeat())
+        self._streams.send_all_now(Heartbeat())
 
     def receive(self, timeout: float) -> Said:
         """Receive the messages of the nodes about their work, and the losses of nodes.
@@ -189,14 +137,12 @@ class Membership:
         It waits for at most ``timeout`` seconds. Silent nodes are taken for lost only after all
         waiting messages were read: a coordinator that could not read for a while finds them.
         """
-        if self._selector.select(timeout):
+        if self._streams.wait(timeout):
             # Many heartbeats are read together: the coordinator shares its node's cores.
             time.sleep(len(self._members) * REST)
         now = self._clock()
         # A wait in which this process was stopped finds nothing, whatever was said meanwhile.
-        ready = {key.data for key, _ in self._selector.select(0) if key.data is not None}
-        for stream in ready:
-            stream.receive()
+        ready = self._streams.read()
         for member in self._members:
             if member.connection.stream in ready:
                 yield from self._read(member)
@@ -208,7 +154,7 @@ class Membership:
                 self._plan_again(member, self._timeouts.reconnect / 2)  # it has as long to join
                 reason = f"has sent no heartbeat for {limit:g} s{self._or_it_is_own(now)}"
                 yield from self._lose(member, reason)
-            if member.is_awaited:
+            if member.is_awaited and member.again_at is None:
                 self._await(member, now - member.heard)
         self._records.tell()
 
@@ -223,7 +169,7 @@ class Membership:
             return ""
         return f", nor has any node but {own.name}: the network of {own.name} may be cut"
 
-    def _read(self, member: _Member) -> Said:
+    def _read(self, member: Member) -> Said:
         for message in member.connection.taken():
             handle = member.handle
             if isinstance(message, Ended):
@@ -261,34 +207,29 @@ class Membership:
 
     # Nodes that join, are lost, or are back.
 
-    def _await(self, member: _Member, waited: float) -> None:
-        timeouts = self._timeouts
-        if member.again_at is not None:
-            return
+    def _await(self, member: Member, waited: float) -> None:
         if member.process.exit_status(0) is not None:  # another process may hold its pipes
             self._refuse(member, member.process.why_ended())
-        elif waited >= timeouts.join:
-            self._unanswered(member, NodeStatus.FAILED, timeouts.join)
-        elif waited >= timeouts.notice:
-            self._unanswered(member, NodeStatus.AWAITED, timeouts.notice)
+        elif self._records.states[member.name].status is not NodeStatus.FAILED:
+            for status, seconds, who in (
+                (NodeStatus.FAILED, self._timeouts.join, "it "),
+                (NodeStatus.AWAITED, self._timeouts.notice, ""),
+            ):
+                if waited >= seconds:
+                    reason = f"{who}has not answered for {seconds:g} s (see {member.log})"
+                    lines = member.process.last_lines()
+                    self._records.set(member.name, status, reason, lines)
+                    break
 
-    def _unanswered(self, member: _Member, status: NodeStatus, seconds: float) -> None:
-        if self._records.states[member.name].status is NodeStatus.FAILED:
-            return
-        reason = f"has not answered for {seconds:g} s (see {member.log})"
-        if status is NodeStatus.FAILED:
-            reason = f"it {reason}"
-        self._records.set(member.name, status, reason, member.process.last_lines())
-
-    def _refuse(self, member: _Member, reason: str) -> None:
+    def _refuse(self, member: Member, reason: str) -> None:
         member.is_refused = True
         self._fail(member, reason)
         member.connection.send(Finish())
 
-    def _fail(self, member: _Member, reason: str) -> None:
+    def _fail(self, member: Member, reason: str) -> None:
         self._records.set(member.name, NodeStatus.FAILED, reason, member.process.last_lines())
 
-    def _meet(self, member: _Member, message: FromAgent) -> None:
+    def _meet(self, member: Member, message: FromAgent) -> None:
         match message:
             case Heartbeat():  # it checks its GPUs, which can take minutes
                 member.heard = self._clock()
@@ -311,7 +252,7 @@ class Membership:
                 member.clock_due = self._clock() + self._timeouts.clock
                 self._ping(member)
 
-    def _why_other(self, member: _Member, rank: int) -> str:
+    def _why_other(self, member: Member, rank: int) -> str:
         """Why a node with this rank is not that which was started; empty if it is."""
         if 0 <= rank < len(self._members) and self._members[rank] is member:
             return ""
@@ -319,11 +260,11 @@ class Membership:
         also = f", as {known.name} does" if known else f" of {len(self._members)}"
         return f"it says that it is node {rank}{also}"
 
-    def _ping(self, member: _Member) -> None:
+    def _ping(self, member: Member) -> None:
         member.ping, member.pinged = uuid.uuid4().hex, self._wall_clock()
         member.connection.send(Ping(member.ping))
 
-    def _greet(self, member: _Member, handle: NodeHandle, message: FromAgent) -> None:
+    def _greet(self, member: Member, handle: NodeHandle, message: FromAgent) -> None:
         """Ask a lost node with a ``Ping``: only its ``Pong`` is sure to be a new message."""
         if not member.ping:
             self._ping(member)
@@ -332,8 +273,8 @@ class Membership:
             handle.is_alive = True
             self._records.set(member.name, NodeStatus.JOINED)
 
-    def _forget(self, member: _Member) -> Said:
-        self._detach(member.connection)
+    def _forget(self, member: Member) -> Said:
+        self._streams.detach(member.connection)
         process = member.process
         if member.handle is not None:
             self._plan_again(member)
@@ -345,20 +286,20 @@ class Membership:
         elif not member.is_refused:
             self._fail(member, process.why_ended())
 
-    def _plan_again(self, member: _Member, delay: float = 0.0) -> None:
+    def _plan_again(self, member: Member, delay: float = 0.0) -> None:
         """Start the agent of a node again after a while, which grows with each time."""
         if self._again is not None and not member.is_refused:
             member.again_at = self._clock() + max(delay, min(2.0**member.tries, _LONGEST))
             member.tries += 1
 
-    def _start_again(self, member: _Member) -> None:
+    def _start_again(self, member: Member) -> None:
         assert self._again is not None
-        self._detach(member.connection)
+        self._streams.detach(member.connection)
         member.connection, member.again_at = self._again(member.name), None
         member.heard, member.ping = self._clock(), ""
-        self._attach(member.connection)
+        self._streams.attach(member.connection)
 
-    def _lose(self, member: _Member, reason: str, outcome: Outcome = Outcome.LOST) -> Said:
+    def _lose(self, member: Member, reason: str, outcome: Outcome = Outcome.LOST) -> Said:
         handle = member.handle
         if handle is None or not handle.is_alive:
             return

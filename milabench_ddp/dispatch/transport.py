@@ -8,6 +8,7 @@ lines, of which all but the last end with a backslash.
 
 import os
 import select
+import selectors
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -183,6 +184,54 @@ class Connection(Generic[Incoming]):
             self.stream.connections.remove(self)
         if not self.stream.connections:
             self.stream.close()
+
+
+class Streams:
+    """The streams of many connections.
+
+    Args:
+        wake: a descriptor; when it is readable, ``wait`` ends.
+    """
+
+    def __init__(self, wake: int) -> None:
+        self._all: tuple[Stream, ...] = ()  # another thread may read it
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(wake, selectors.EVENT_READ)
+
+    def attach(self, connection: Connection[Any]) -> None:
+        stream = connection.stream
+        if stream not in self._all:
+            self._all += (stream,)
+            self._selector.register(stream.fd, selectors.EVENT_READ, stream)
+
+    def detach(self, connection: Connection[Any]) -> None:
+        """Close a connection, and its stream with the last one."""
+        stream = connection.stream
+        if stream.connections == [connection]:
+            self._selector.unregister(stream.fd)
+            self._all = tuple(each for each in self._all if each is not stream)
+        connection.close()
+
+    def send_all(self, message: object) -> None:
+        for stream in self._all:
+            stream.send(message)
+
+    def send_all_now(self, message: object) -> None:
+        for stream in self._all:
+            stream.send_now(message)
+
+    def wait(self, timeout: float) -> bool:
+        return bool(self._selector.select(timeout))
+
+    def read(self) -> set[Stream]:
+        """Read what has come; the streams that had something."""
+        ready = {key.data for key, _ in self._selector.select(0) if key.data is not None}
+        for stream in ready:
+            stream.receive()
+        return ready
+
+    def close(self) -> None:
+        self._selector.close()
 
 
 def _wait_for(fd: int, event: int, seconds: float | None = None) -> None:

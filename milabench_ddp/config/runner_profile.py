@@ -4,6 +4,7 @@ Each setting is declared once: its default, its check, its help text, its flag o
 and its names in sbatch and submitit.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from .validate import (
     Check,
     Count,
     Natural,
+    Single,
     Text,
     Texts,
     check_entries,
@@ -52,6 +54,14 @@ _options = named_words(
 def _commands(key: str, node: TreeNode) -> tuple[str, ...]:
     commands = checked(Texts, key, node)
     return tuple(process_word(key, ScalarNode(each, node.origin)) for each in commands)
+
+
+def _ports(key: str, node: TreeNode) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d{4,5})(?:-(\d{4,5}))?", str(checked(Single, key, node)))
+    first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    if not 1024 <= first <= last <= 65535:
+        raise wrong(key, node, "a port or a range of ports from 1024 to 65535, as 20000-20999")
+    return first, last
 
 
 @dataclass(frozen=True)
@@ -160,6 +170,12 @@ class RunnerProfile:
         "environment variables of the agents and of the processes that they start",
         _environment,
     )
+    network_interface: str | None = setting(
+        None, "the interface by which nodes reach each other, in NCCL and Gloo, too: ib0", _one_line
+    )
+    rendezvous_ports: tuple[int, int] | None = setting(
+        None, "the ports at which ranks meet: 20000-20999 (default: any that is free)", _ports
+    )
     array_parallelism: Count = setting(
         16, "how many jobs of an array run at the same time", submitit="slurm_array_parallelism"
     )
@@ -200,6 +216,9 @@ def read_profile(path: Path) -> RunnerProfile:
 
     top = finalize(read_yaml(path))
     values = check_entries({name: each.check for name, each in SETTINGS.items()}, top)
+    if name := values.get("network_interface"):
+        both = {"NCCL_SOCKET_IFNAME": f"={name}", "GLOO_SOCKET_IFNAME": name}
+        values["environment"] = {**both, **values.get("environment", {})}
     if "kind" not in values:
         raise ConfigError(f"{shown(path)}: has no `kind`: it is one of {', '.join(KINDS)}")
     profile = RunnerProfile(**values, path=str(path))

@@ -106,8 +106,8 @@ class Agent:
                         return
                     case Ping(id):
                         self._connection.send(Pong(id, time.time()))
-                    case FindPorts(launch, count):
-                        self._connection.send(found_ports(launch, count))
+                    case FindPorts():
+                        self._connection.send(found_ports(order))
                     case StartLaunch():
                         self._run(order)
                         if self._stops:

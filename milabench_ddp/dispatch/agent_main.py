@@ -32,7 +32,7 @@ from .gpu_preflight import check_gpus
 from .protocol import AwakeClock, Heartbeat, Hello, Problem, Timeouts, ToAgent
 from .run_context import read_plan
 from .schedulers import start_again
-from .this_host import launch_runner, own_node
+from .this_host import address_of, launch_runner, own_node
 from .transport import Connection, Stream, heartbeats
 
 NODE = "MILABENCH_NODE"  # tells a program the name of its node
@@ -87,6 +87,8 @@ def _serve(options: AgentOptions, connection: CoordinatorConnection) -> None:
     witness = shared_folder.leave_witness(run)
     plan = read_plan(run)
     node, visible = own_node(plan, options.rank, options.parts, options.name)
+    interface = plan.runner.network_interface if plan.runner else None
+    address = address_of(interface) if interface else options.address
     machine = collect(plan.arch, node, sys.argv, os.environ)
     environ = {**os.environ, NODE: node.name}
     with ExitStack() as stack:
@@ -96,7 +98,7 @@ def _serve(options: AgentOptions, connection: CoordinatorConnection) -> None:
             stack.enter_context(_alone(run, node.name, options, plan.grace))
             warnings = check_gpus(plan, plan.benchmarks, node, environ)
         compared = node_facts(machine, visible)
-        hello = Hello(options.rank, node, options.address, compared, witness, warnings)
+        hello = Hello(options.rank, node, address, compared, witness, warnings)
         facts, clock = {**meta(machine), "node": node.name}, AwakeClock()
         runner = stack.enter_context(launch_runner(run, plan, node, facts, environ, clock))
         agent = Agent(runner, connection, options.timeouts, clock, plan.grace)

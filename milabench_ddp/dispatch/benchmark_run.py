@@ -145,7 +145,8 @@ class BenchmarkRun:
         self._has_started, self._stops = False, 0
         jobs = [process.job for process in launch.processes if process.job is not None]
         if jobs:
-            self.nodes[0].send(FindPorts(self._launch.id, 1 + max(jobs)))
+            among = self._plan.runner.rendezvous_ports if self._plan.runner else None
+            self.nodes[0].send(FindPorts(self._launch.id, 1 + max(jobs), among))
         else:
             self.start_everywhere(self._launch.id, ())
 

@@ -34,6 +34,7 @@ class FindPorts(_Message, frozen=True, tag=True):
 
     launch: str  # the id of the launch
     count: int
+    among: tuple[int, int] | None = None  # the first and the last that it may have; None: any
 
 
 class StartLaunch(_Message, frozen=True, tag=True):

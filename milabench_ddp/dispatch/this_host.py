@@ -1,17 +1,18 @@
 """This host as a node of a run: in process as the only one, or for its agent."""
 
 import os
+import random
 import select
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain
 from typing import Self
 
 from msgspec.structs import replace
 
-from ..errors import contained, may_pass, reason_of
+from ..errors import DispatchError, contained, may_pass, reason_of
 from ..events import Event, Outcome
 from ..launch.node_run import LaunchRunner, SampleRouter, device_monitor
 from ..launch.stop_requests import StopRequests
@@ -85,8 +86,8 @@ class ThisHost:
             select.select([self._requests.fd], [], [], timeout)
         for message in asked:
             match message:
-                case FindPorts(launch, count):
-                    yield self._handle, found_ports(launch, count)
+                case FindPorts():
+                    yield self._handle, found_ports(message)
                 case StartLaunch(id, launch):
                     state = run_part(self._runner, launch, self._requests, self._emit)
                     yield self._handle, LaunchEnded(id, state)
@@ -120,22 +121,42 @@ def own_node(plan: RunPlan, rank: int, parts: int, name: str | None) -> tuple[No
     return replace(node, name=name or node.name), found.visible
 
 
-def found_ports(launch: str, count: int) -> Ports | LaunchEnded:
+def found_ports(asked: FindPorts) -> Ports | LaunchEnded:
     errors: list[Exception] = []
     with contained(errors.append):
-        return Ports(launch, free_ports(count))
-    return LaunchEnded(launch, _failed_part(None, errors[0]))
+        return Ports(asked.launch, free_ports(asked.count, asked.among))
+    return LaunchEnded(asked.launch, _failed_part(None, errors[0]))
 
 
-def free_ports(count: int) -> tuple[int, ...]:
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("", 0))
-        return tuple(each.getsockname()[1] for each in sockets)
-    finally:
-        for each in sockets:
-            each.close()
+def free_ports(count: int, among: tuple[int, int] | None = None) -> tuple[int, ...]:
+    first, last = among or (0, 0)
+    # in any order: another launch on this host looks at the same time
+    ports = random.sample(range(first, last + 1), last - first + 1) if among else [0] * count
+    found: list[int] = []
+    with ExitStack() as stack:
+        for port in ports:
+            each = stack.enter_context(socket.socket())
+            with suppress(OSError):
+                each.bind(("", port))
+                found.append(each.getsockname()[1])
+            if len(found) == count:
+                return tuple(found)
+    where = f"of the `rendezvous_ports` {first}-{last}" if among else "of this host"
+    raise DispatchError(f"{len(found)} ports {where} are free, and {count} are needed")
+
+
+def address_of(interface: str) -> str:
+    """The IPv4 address of this host on one of its interfaces."""
+    import psutil  # few profiles name one
+
+    there = psutil.net_if_addrs()
+    for each in there.get(interface, ()):
+        if each.family is socket.AF_INET:
+            address: str = each.address
+            return address
+    raise DispatchError(
+        f"`network_interface: {interface}` has no IPv4 address here; there are {', '.join(there)}"
+    )
 
 
 @contextmanager

@@ -47,6 +47,8 @@ signal_delay: 90
 allocation: separate
 launcher: tasks
 job_dir: /shared/jobs
+network_interface: ib0
+rendezvous_ports: 20000-20999
 """
 
 
@@ -64,7 +66,12 @@ def test_every_key(here: Path) -> None:
         exclude="bad1,bad2",
         constraint="ib",
         setup=("source /etc/profile", "module load cuda"),
-        environment={"NCCL_DEBUG": "WARN", "NCCL_IB_DISABLE": "0"},
+        environment={
+            "NCCL_SOCKET_IFNAME": "=ib0",
+            "GLOO_SOCKET_IFNAME": "ib0",
+            "NCCL_DEBUG": "WARN",
+            "NCCL_IB_DISABLE": "0",
+        },
         options={"reservation": "mine", "exclusive": True, "hold": True, "nice": "100"},
         srun_options={"mpi": "none", "exact": True},
         command_prefix=("numactl", "--interleave=all", "a b"),
@@ -75,6 +82,8 @@ def test_every_key(here: Path) -> None:
         allocation="separate",
         launcher="tasks",
         job_dir="/shared/jobs",
+        network_interface="ib0",
+        rendezvous_ports=(20_000, 20_999),
     )
 
 
@@ -87,6 +96,13 @@ def test_null_is_not_said(here: Path) -> None:
 def test_a_profile_survives_json(here: Path) -> None:
     profile = read_profile(write("r.yaml", FULL))
     assert decode(encode(profile), RunnerProfile) == profile
+
+
+def test_the_environment_wins_over_the_interface_and_a_port_is_a_range(here: Path) -> None:
+    text = "kind: slurm\nnetwork_interface: ib0\nenvironment: {NCCL_SOCKET_IFNAME: ib}\n"
+    profile = read_profile(write("r.yaml", f"{text}rendezvous_ports: 29500"))
+    assert profile.environment == {"NCCL_SOCKET_IFNAME": "ib", "GLOO_SOCKET_IFNAME": "ib0"}
+    assert profile.rendezvous_ports == (29_500, 29_500)
 
 
 def test_a_flag_is_checked_as_the_file_is() -> None:
@@ -138,6 +154,10 @@ def test_what_it_does_not_say_is_the_clusters_choice(here: Path) -> None:
             "kind: slurm\ngres: false\nexclusive: false",
             "r.yaml: `gres: false` needs `exclusive: true`: Slurm could give the same GPUs to",
         ),
+        *[
+            (f"kind: slurm\nrendezvous_ports: {ports}", "wrong value for `rendezvous_ports` in r.y")
+            for ports in ("80", "20999-20000", "20000-70000", "any", "[20000]", "20000-")
+        ],
         ("kind: slurm\noptions: 3", "wrong value for `options` in r.yaml:2"),
         ("kind: slurm\noptions: {a b: ~}", "`a b` in r.yaml:2 cannot name an option of sbatch"),
         ("kind: slurm\nsrun_options: {1a: x}", "`1a` in r.yaml:2 cannot name an option of"),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.dispatch.protocol import FindPorts, LaunchEnded, StartLaunch, StopLaunch
 from milabench_ddp.events import Outcome, Verdict
 from milabench_ddp.results.lock import alive, is_alive
@@ -83,10 +84,13 @@ def test_what_fails_while_its_nodes_run_is_stopped_there(
 
 
 def test_no_free_ports_are_the_failure_of_their_benchmark(coordinator: Make) -> None:
-    run = coordinator(plan(benchmark("jobs", plan=njobs(1), num_machines=2), ONE))
+    profile = RunnerProfile("slurm", rendezvous_ports=(20_000, 20_999))
+    two = benchmark("jobs", plan=njobs(1), num_machines=2)
+    run = coordinator(plan(two, ONE, runner=profile))
 
     def script() -> Script:
         asked = run.nodes[0].order(FindPorts)
+        assert (asked.count, asked.among) == (1, (20_000, 20_999))
         run.nodes[0].say(LaunchEnded(asked.launch, end("failed", "no ports")))
         yield
         run.nodes[0].ended(run.nodes[0].order(StartLaunch))

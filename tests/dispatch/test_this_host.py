@@ -2,6 +2,7 @@
 
 import errno
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -17,8 +18,14 @@ from milabench_ddp.config.schema import Benchmark
 from milabench_ddp.dispatch import this_host
 from milabench_ddp.dispatch.coordinator import Coordinator
 from milabench_ddp.dispatch.protocol import FindPorts, LaunchEnded, Ports
-from milabench_ddp.dispatch.this_host import ThisHost, free_ports, launch_runner, run_part
-from milabench_ddp.errors import RunDirError
+from milabench_ddp.dispatch.this_host import (
+    ThisHost,
+    address_of,
+    free_ports,
+    launch_runner,
+    run_part,
+)
+from milabench_ddp.errors import DispatchError, RunDirError
 from milabench_ddp.events import Event, Metrics, Outcome, Started, Verdict
 from milabench_ddp.launch import keeper
 from milabench_ddp.launch.node_run import LaunchRunner, SampleRouter
@@ -186,6 +193,24 @@ def test_free_ports_are_free_and_no_two_the_same() -> None:
     assert all(1023 < port < 65536 for port in ports)
 
 
+def test_free_ports_of_a_range() -> None:
+    ports = free_ports(20, (21_000, 21_999))
+    assert len(set(ports)) == 20
+    assert all(21_000 <= port <= 21_999 for port in ports)
+    with socket.socket() as taken:
+        taken.bind(("", 0))
+        port = taken.getsockname()[1]
+        said = f"0 ports of the `rendezvous_ports` {port}-{port} are free, and 1 are needed"
+        with pytest.raises(DispatchError, match=said):
+            free_ports(1, (port, port))
+
+
+def test_the_address_of_an_interface() -> None:
+    assert address_of("lo") == "127.0.0.1"
+    with pytest.raises(DispatchError, match=r"ib7` has no IPv4 address here; there are .*lo"):
+        address_of("ib7")
+
+
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
@@ -220,7 +245,7 @@ def test_what_hinders_the_start_of_a_launch_is_its_failure(
 
 
 def test_no_free_ports_are_an_answer(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_ports(_count: int) -> tuple[int, ...]:
+    def no_ports(_count: int, _among: None) -> tuple[int, ...]:
         raise os_error(errno.EMFILE)
 
     monkeypatch.setattr(this_host, "free_ports", no_ports)

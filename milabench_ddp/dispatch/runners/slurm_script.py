@@ -19,11 +19,15 @@ from ..slurm_queue import placed
 from .agents import setup_lines
 from .base import ScriptRequest
 
-_PORT = "export MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))"
+_PORTS = (20000, 29999)
 # Slurm numbers tasks in the order of the step's nodes, or in that of a host file.
 _HOSTS = """\
 export MASTER_ADDR=
 [ "${SLURM_DISTRIBUTION:-}" != arbitrary ] || MASTER_ADDR=$(paste -sd, "$SLURM_HOSTFILE")"""
+_ADDRESS = """\
+first=$(scontrol show hostnames "${MASTER_ADDR:-$SLURM_JOB_NODELIST}" | head -n 1)
+MASTER_ADDR=$(srun --nodes=1 --ntasks=1 --nodelist="$first" ip -4 -o addr show dev {} |
+  sed -n 's,.* inet \\([0-9.]*\\)/.*,\\1,p;q')"""
 _NODE = (
     "export NODE_RANK=$SLURM_PROCID; "
     'MASTER_ADDR=$(scontrol show hostnames "${MASTER_ADDR:-$SLURM_STEP_NODELIST}" | head -n 1); '
@@ -51,11 +55,15 @@ def render_jobs(request: ScriptRequest) -> str:
         inside = within(profile.command_prefix, render(mine, request.python))
         of_node = [*needs(prepare), *prepare, inside.rstrip()]
         start, *node = here_document(of_node, "MILABENCH_NODE")
+        jobs = 1 + max(each.job or 0 for launch in mine for each in launch.processes)
+        port, last = profile.rendezvous_ports or _PORTS
+        interface = profile.network_interface
         of_job = [
             "#!/usr/bin/env bash",
             *(f"#SBATCH {flag}" for flag in flags(profile, job)),
             _HOSTS,
-            _PORT,
+            *([_ADDRESS.replace("{}", shlex.quote(interface))] if interface else ()),
+            f"export MASTER_PORT=$(({port} + SLURM_JOB_ID % {max(last - port + 2 - jobs, 1)}))",
             f"{srun} bash -c {shlex.quote(_NODE)} {start}",
             *node,
         ]

@@ -1,4 +1,5 @@
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from milabench_ddp.plan.launch import Launch, Process
 from milabench_ddp.plan.planner import plan_launches
 from milabench_ddp.results.state import JobState
 from tests.golden import check_golden
-from tests.support.launches import SITE, benchmark, cluster
+from tests.support.launches import SITE, benchmark, cluster, njobs
 
 RUNNER = RunnerProfile(
     kind="slurm",
@@ -48,6 +49,25 @@ def test_golden(allocation: str) -> None:
     check_golden(f"dispatch/sbatch_{allocation}.sh", text)
     done = subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True, check=True)
     assert done.stderr == ""
+
+
+def test_ranks_meet_at_the_ports_and_the_interface_of_the_profile(tmp_path: Path) -> None:
+    launches = plan_launches(benchmark("b", plan=njobs(2)), cluster(gpus=2, nodes=2), SITE)
+    profile = replace(RUNNER, rendezvous_ports=(21_000, 21_009), network_interface="ib0")
+    text = SlurmRunner().script(ScriptRequest(profile, launches, 2, SITE.python, []))
+    assert "export MASTER_PORT=$((21000 + SLURM_JOB_ID % 9))\n" in text  # and the port after it
+    (line,) = re.findall(r"^MASTER_ADDR=.*\n.*", text, re.MULTILINE)
+    for name, said in {
+        "srun": '[ "$3" = --nodelist=n3 ] && shift 3 && exec "$@"',
+        "ip": "[ \"$*\" = '-4 -o addr show dev ib0' ] && echo '2: ib0  inet 10.1.2.3/24 brd 10'",
+    }.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{said}\n")
+        (tmp_path / name).chmod(0o755)
+    env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "first": "n3"}
+    done = subprocess.run(
+        ["bash", "-c", f"{line}; echo $MASTER_ADDR"], env=env, text=True, stdout=-1
+    )
+    assert done.stdout == "10.1.2.3\n"
 
 
 @pytest.mark.parametrize("waits", ["", "afterok:1"])

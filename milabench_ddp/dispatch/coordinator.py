@@ -121,7 +121,7 @@ class Coordinator:
                 case Ports(launch, ports):
                     benchmark.start_everywhere(launch, ports)
                 case LaunchEnded(launch, state):
-                    benchmark.ended(node, launch, state)
+                    benchmark.ended(node, launch, state.behind(node.ahead))
                 case NodeLost():
                     benchmark.lose(node, message)
 

@@ -26,7 +26,6 @@ from .protocol import (
     FromAgent,
     Heartbeat,
     Hello,
-    LaunchEnded,
     Ping,
     Pong,
     Problem,
@@ -193,13 +192,9 @@ class Membership:
                         known = self._records.states[member.name]
                         offset = clock - (member.pinged + delay)
                         told = replace(known, clock_offset=offset, clock_error=delay)
+                        handle.ahead = offset if abs(offset) > delay else 0.0
                         self._records.change(member.name, told)
                         member.ping, member.clock_due = "", None
-                    case LaunchEnded(id, state):  # nodes' times are compared: by one clock
-                        known = self._records.states[member.name]
-                        is_off = abs(known.clock_offset or 0.0) > known.clock_error
-                        ahead = known.clock_offset if is_off else None
-                        yield handle, LaunchEnded(id, state.behind(ahead or 0.0))
                     case _:
                         yield handle, message
         if member.connection.has_ended and not member.connection.is_closed:

@@ -24,6 +24,7 @@ class NodeHandle(Struct):
     send: Callable[[ToAgent], bool]
     benchmark: str | None = None  # the name of the one that runs on it
     is_alive: bool = True
+    ahead: float = 0.0  # seconds that its clock is ahead of the coordinator's, as far as is known
 
     @property
     def name(self) -> str:

@@ -140,10 +140,7 @@ def _resume(path: Path, state: RunState) -> str:
 
 
 def _span(run: Run) -> tuple[float | None, float | None]:
-    """When the run began and ended, in seconds since the epoch.
-
-    The command says both by its clock; if it was killed, the nodes say when their processes ended.
-    """
+    """When the run began and ended, in seconds since the epoch; if possible by one clock."""
     created: object = run.state and run.state.header.created
     ended: object = run.state and run.state.header.ended
     if _is_time(created) and _is_time(ended):

@@ -7,10 +7,10 @@ import pytest
 from msgspec.structs import replace
 
 from milabench_ddp.dispatch.nodes import NodeLost
-from milabench_ddp.dispatch.protocol import StartLaunch, StopLaunch
+from milabench_ddp.dispatch.protocol import LaunchEnded, StartLaunch, StopLaunch
 from milabench_ddp.events import Outcome, Verdict
 from milabench_ddp.results.lock import is_alive
-from tests.support.dispatch import plan
+from tests.support.dispatch import end, plan
 from tests.support.launches import SITE, benchmark, njobs
 from tests.support.scripted_nodes import CoordinatorRun, Script
 
@@ -110,6 +110,26 @@ def test_each_repeat_looks_for_ports_of_its_own(coordinator: Make) -> None:
             yield
 
     assert run.execute(script) is Outcome.OK
+
+
+@pytest.mark.parametrize("ahead", [3600.0, -3600.0])
+def test_times_are_by_the_clock_of_the_coordinator(coordinator: Make, ahead: float) -> None:
+    run = coordinator(plan(TWO))
+
+    def script() -> Script:
+        run.nodes[1].handle.ahead = ahead
+        for each in run.nodes:
+            start = each.order(StartLaunch)
+            tags = [process.name for process in start.launch.processes]
+            told = end(tags=tags).behind(-each.handle.ahead)
+            assert told.processes[0].started == 1.0 + each.handle.ahead
+            each.say(LaunchEnded(start.id, told))
+        yield
+
+    assert run.execute(script) is Outcome.OK
+    (launch,) = run.state("two").launches
+    assert [(each.started, each.ended) for each in launch.processes] == [(1.0, 2.0)] * 2
+    assert launch.seconds == 1.0
 
 
 @pytest.mark.parametrize("outcome", [Outcome.LOST, Outcome.FAILED])

@@ -149,13 +149,11 @@ def address_of(interface: str) -> str:
     """The IPv4 address of this host on one of its interfaces."""
     import psutil  # few profiles name one
 
-    there = psutil.net_if_addrs()
-    for each in there.get(interface, ()):
+    for each in psutil.net_if_addrs().get(interface, ()):
         if each.family is socket.AF_INET:
-            address: str = each.address
-            return address
+            return str(each.address)
     raise DispatchError(
-        f"`network_interface: {interface}` has no IPv4 address here; there are {', '.join(there)}"
+        f"`network_interface: {interface}` has no IPv4 address: `ip addr` lists all"
     )
 
 

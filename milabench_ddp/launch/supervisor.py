@@ -41,6 +41,7 @@ SETTLE = 0.2
 
 _BARRIER = "start"  # the name of its pipe
 _FOLDER = f"milabench-{os.uname().nodename}-"  # its pipes and stacks; several hosts may share /tmp
+_OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _AGE = 60.0  # seconds after which a folder has its lock, if it ever gets it
 _PATIENCE = 30.0  # seconds for folders to be removed
 
@@ -109,8 +110,10 @@ class Supervisor:
         keeper = Keeper(programs, folder)
         stack.callback(keeper.close)
         folder.mkdir(mode=0o700)
+        lock = os.open(folder, _OPEN)
+        stack.callback(os.close, lock)
         with suppress(OSError):  # a file system without locks: it is never swept
-            stack.callback(os.close, _locked(folder, fcntl.LOCK_EX))
+            fcntl.flock(lock, fcntl.LOCK_EX)
         if self._launch.barrier:
             self._barrier.callback(Fifo(folder / _BARRIER).close)
         stack.enter_context(self._barrier)
@@ -242,27 +245,18 @@ def sweep() -> None:
     A launch holds the lock of its folder, which the kernel gives back with its supervisor.
     """
     left = []
-    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
-        with suppress(OSError):  # a launch goes on in it, or it is a link, or another user's
-            fd = _locked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            found = os.fstat(fd)
-            os.close(fd)
-            if found.st_uid == os.getuid() and time.time() - found.st_mtime > _AGE:
-                left.append(folder)
-    if left:
-        with suppress(OSError, subprocess.TimeoutExpired):
-            subprocess.run(["rm", "-rf", "--", *left], timeout=_PATIENCE, capture_output=True)
-
-
-def _locked(folder: Path, how: int) -> int:
-    """A descriptor that holds the lock of a folder; OSError if it cannot be had."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        fcntl.flock(fd, how)
-    except OSError:
-        os.close(fd)
-        raise
-    return fd
+    with ExitStack() as stack:
+        for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
+            with suppress(OSError):  # a launch goes on in it, or it is a link, or another user's
+                fd = os.open(folder, _OPEN)
+                stack.callback(os.close, fd)
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                found = os.fstat(fd)
+                if found.st_uid == os.getuid() and time.time() - found.st_mtime > _AGE:
+                    left.append(folder)
+        if left:
+            with suppress(OSError, subprocess.TimeoutExpired):
+                subprocess.run(["rm", "-rf", "--", *left], timeout=_PATIENCE, capture_output=True)
 
 
 def _skew_ms(times: list[float]) -> float | None:

@@ -46,9 +46,8 @@ _STREAMS = ("stdout", "stderr")
 class LaunchWriter:
     """The result files of one launch.
 
-    What a process prints is in its ``.data``, and in files of its own for who reads it as text. On
-    nodes after the first, a process has these only if it prints, and keeps them only if it fails: a
-    thousand nodes would make hundreds of thousands.
+    What a process prints is in its ``.data``, and as text in files of its own; these are kept of
+    the first node and of what failed: of a thousand nodes there would be hundreds of thousands.
     """
 
     def __init__(

@@ -41,4 +41,4 @@ def test_a_runner_is_a_file_and_a_kind(package_copy: PackageCopy) -> None:
     done = package_copy.milabench("run", "suite.yaml", *options, "--name", "mine")
     assert done.code == 0, done.err
     for rank in range(2):
-        assert f"box {rank}" in (package_copy.run() / f"b.D{rank}.node{rank}.stdout").read_text()
+        assert f"box {rank}" in (package_copy.run() / f"b.D{rank}.node{rank}.data").read_text()

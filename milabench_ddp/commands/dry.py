@@ -60,8 +60,7 @@ def main(options: LaunchOptions) -> int:
     if isinstance(out, io.TextIOWrapper):
         # As `run` gives words to programs: paths need not be UTF-8.
         out.reconfigure(encoding=sys.getfilesystemencoding(), errors="surrogateescape")
-    one = options.one_at_a_time
-    out.writelines(_script(profile, launches, len(cluster.nodes), site.python, comments, one))
+    out.writelines(_script(profile, launches, len(cluster.nodes), site.python, comments))
     return 0
 
 
@@ -71,12 +70,10 @@ def _script(
     nodes: int,
     python: str,
     comments: Sequence[str],
-    one_at_a_time: bool,
 ) -> Iterable[str]:
     if profile is None:
         return parts(launches, python, comments)
     from ..dispatch.runners import runner_of
     from ..dispatch.runners.base import ScriptRequest
 
-    request = ScriptRequest(profile, launches, nodes, python, comments, one_at_a_time)
-    return [runner_of(profile).script(request)]
+    return [runner_of(profile).script(ScriptRequest(profile, launches, nodes, python, comments))]

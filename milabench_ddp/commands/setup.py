@@ -79,6 +79,10 @@ def resolve_runner(options: LaunchOptions, system: System) -> RunnerProfile | No
         check_settings(options, None)
         return None
     check_settings(options, profile)
+    if options.one_at_a_time:  # singleton: of jobs of one name, but not of one array
+        waits = ",".join(filter(None, [profile.options.get("dependency"), "singleton"]))
+        more = {**profile.options, "dependency": waits}
+        profile = with_settings(profile, {"options": more, "array_parallelism": 1})
     return with_settings(profile, options.settings)
 
 

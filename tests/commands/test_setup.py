@@ -224,6 +224,17 @@ def test_every_command_sees_the_listed_nodes(capsys: pytest.CaptureFixture[str])
     assert len(suite.benchmarks) == 3
 
 
+@pytest.mark.parametrize("own", ["", "afterok:1"])
+def test_one_at_a_time_slurm_runs_one_job_of_the_name(here: Path, own: str) -> None:
+    (here / "r.yaml").write_text(f"kind: slurm\noptions: {{dependency: '{own}'}}\n" * bool(own))
+    runner = "r.yaml" if own else "slurm"
+    options = RunOptions(config="s.yaml", runner=runner, one_at_a_time=True)
+    profile = setup.resolve_runner(options, System())
+    assert profile is not None
+    assert profile.options["dependency"] == (f"{own},singleton" if own else "singleton")
+    assert profile.array_parallelism == 1
+
+
 def test_the_command_line_wins_over_the_system_file() -> None:
     asked, plain = SuiteOptions(gpus=2, device="cuda"), SuiteOptions()
     found = []

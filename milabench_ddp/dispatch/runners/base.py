@@ -27,7 +27,6 @@ class ScriptRequest(Struct, frozen=True):
     nodes: int
     python: str  # the Python that finds free ports
     comments: Sequence[str]  # at its top
-    one_at_a_time: bool = False  # of several jobs, each waits for the one before
 
 
 class Runner(ABC):

@@ -8,7 +8,6 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr
-from dataclasses import replace
 
 from ...codec import write_record
 from ...config.runner_profile import RunnerProfile
@@ -27,7 +26,7 @@ from ..schedulers import SCHEDULERS, Scheduler, split_into_jobs
 from ..slurm_nodes import fewest_cpus, knows_gpus
 from .base import Runner, ScriptRequest
 from .slurm_job import JobTask
-from .slurm_script import after_job, parameters, render_jobs
+from .slurm_script import parameters, render_jobs
 
 NO_GRES = (
     "; Slurm knows no GPUs of these nodes (GRES): if they have some, set `gres: false` in the "
@@ -66,7 +65,7 @@ class SlurmRunner(Runner):
             context.save()
 
         try:
-            submit(run, profile, jobs, note, one_at_a_time=context.plan.one_at_a_time)
+            submit(run, profile, jobs, note)
         except DispatchError:
             header.jobs[:] = before
             context.save()
@@ -88,8 +87,6 @@ def submit(
     profile: RunnerProfile,
     jobs: Sequence[JobState],
     note: Callable[[Sequence[JobState]], None],
-    *,
-    one_at_a_time: bool = False,
 ) -> None:
     """Submit jobs; those with the same number of nodes are an array, or several of Slurm's most.
 
@@ -109,22 +106,18 @@ def submit(
             f"cluster: {profile.cluster} has one node: use --runner local for several nodes of "
             f"this machine, or cluster: slurm"
         )
-    if one_at_a_time:
-        profile = replace(profile, array_parallelism=1)
     most = len(jobs)
     if most > 1 and profile.cluster == "slurm":
         most = slurm_queue.most_in_array()
-    after = ""
     for nodes in dict.fromkeys(job.nodes for job in jobs):
         group = [job for job in jobs if job.nodes == nodes]
         for some in (group[begin : begin + most] for begin in range(0, len(group), most)):
             try:
-                _submit_array(run, after_job(profile, after), nodes, some)
+                _submit_array(run, profile, nodes, some)
                 note(some)
             except DispatchError:
                 slurm_queue.cancel([job.id for job in jobs if job.id])  # submit all, or none
                 raise
-            after = some[0].id.partition("_")[0] if one_at_a_time else ""
 
 
 def _submit_array(

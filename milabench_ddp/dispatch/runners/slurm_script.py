@@ -33,7 +33,6 @@ _NODE = (
     'MASTER_ADDR=$(scontrol show hostnames "${MASTER_ADDR:-$SLURM_STEP_NODELIST}" | head -n 1); '
     "exec bash -s"
 )
-_WAITS = "dependency"  # sbatch's option
 # Without a trap, a signal ends the shell of the batch step, and its commands with it.
 _TRAP = "trap : TERM USR2"
 
@@ -46,8 +45,6 @@ def render_jobs(request: ScriptRequest) -> str:
     for launch in request.launches:
         benchmarks.setdefault(launch.benchmark.name, launch.benchmark)
     parts = ["#!/usr/bin/env bash", *map(comment, request.comments)]
-    if request.one_at_a_time:
-        parts += ["", "after="]
     for job in split_into_jobs(list(benchmarks.values()), request.nodes, profile.allocation):
         mine = [each for each in request.launches if each.benchmark.name in job.benchmarks]
         hidden = SECRETS.learn(list(profile.setup)), SECRETS.learn(dict(profile.environment))
@@ -68,29 +65,16 @@ def render_jobs(request: ScriptRequest) -> str:
             *node,
         ]
         start, *body = here_document(of_job, "MILABENCH_JOB")
-        if request.one_at_a_time:
-            own = profile.options.get(_WAITS)
-            own = shlex.quote(SECRETS.hide(f"{own},")) if own else ""
-            start = f"after=$(sbatch --parsable ${{after:+--{_WAITS}={own}afterany:$after}} {start}"
-            parts += ["", start, *body, ") || exit 1", 'echo "Submitted batch job $after"']
-        else:
-            parts += ["", f"sbatch {start}", *body]
+        parts += ["", f"sbatch {start}", *body]
     return "\n".join(parts) + "\n"
-
-
-def after_job(profile: RunnerProfile, job: str) -> RunnerProfile:
-    """The profile for jobs that wait until this one has ended, however it ended; "" is none."""
-    if not job:
-        return profile
-    own = profile.options.get(_WAITS)
-    waits = f"{own},afterany:{job}" if own else f"afterany:{job}"
-    return with_settings(profile, {"options": {**profile.options, _WAITS: waits}})
 
 
 def flags(profile: RunnerProfile, job: JobState) -> list[str]:
     """The options of sbatch for a job."""
     profile = _requesting(profile, job.nodes)
-    words: dict[str, object] = {"job-name": job.name, "nodes": job.nodes, "ntasks-per-node": 1}
+    is_alone = "singleton" in str(profile.options.get("dependency"))  # of jobs of one name
+    name = "milabench" if is_alone else job.name
+    words: dict[str, object] = {"job-name": name, "nodes": job.nodes, "ntasks-per-node": 1}
     for name, setting in SETTINGS.items():
         value = getattr(profile, name)
         if setting.sbatch:

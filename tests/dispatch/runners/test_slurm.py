@@ -37,10 +37,7 @@ class FakeSlurm:
         _profile: RunnerProfile,
         jobs: Sequence[JobState],
         note: Callable[[Sequence[JobState]], None],
-        *,
-        one_at_a_time: bool,
     ) -> None:
-        assert not one_at_a_time
         if self.refuses:
             raise DispatchError(self.refuses)
         for number, job in enumerate(jobs, 7):

@@ -31,15 +31,12 @@ RUNNER = RunnerProfile(
 )
 
 
-def jobs_text(allocation: str, *, one_at_a_time: bool = False, waits: str = "") -> str:
+def jobs_text(allocation: str, **options: str) -> str:
     launches = []
     for each in (benchmark("big", num_machines=2), benchmark("small", num_machines=1)):
         launches += plan_launches(each, cluster(gpus=1, nodes=2), SITE)
-    profile = replace(RUNNER, allocation=allocation)
-    if waits:
-        profile = replace(profile, options={"dependency": waits})
-    made_by = ["made by a test"]
-    request = ScriptRequest(profile, launches, 2, SITE.python, made_by, one_at_a_time)
+    profile = replace(RUNNER, allocation=allocation, options={**RUNNER.options, **options})
+    request = ScriptRequest(profile, launches, 2, SITE.python, ["made by a test"])
     return SlurmRunner().script(request)
 
 
@@ -70,19 +67,10 @@ def test_ranks_meet_at_the_ports_and_the_interface_of_the_profile(tmp_path: Path
     assert done.stdout == "10.1.2.3\n"
 
 
-@pytest.mark.parametrize("waits", ["", "afterok:1"])
-def test_one_at_a_time_each_job_waits_for_the_one_before(tmp_path: Path, waits: str) -> None:
-    sbatch, asked = tmp_path / "sbatch", tmp_path / "asked"
-    sbatch.write_text(f'#!/bin/sh\ncat >/dev/null\necho "$@" >> {asked}\nwc -l < {asked}\n')
-    sbatch.chmod(0o755)
-    env = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
-    text = jobs_text("separate", one_at_a_time=True, waits=waits)
-    done = subprocess.run(["bash"], input=text, text=True, env=env, check=True, capture_output=True)
-    assert done.stdout == "Submitted batch job 1\nSubmitted batch job 2\n"
-    chained = f"{waits}," if waits else ""
-    assert asked.read_text() == f"--parsable\n--parsable --dependency={chained}afterany:1\n"
-    sbatch.write_text("#!/bin/sh\nexit 1\n")
-    assert subprocess.run(["bash"], input=text, text=True, env=env).returncode == 1
+def test_jobs_of_which_one_runs_at_a_time_have_one_name() -> None:
+    text = jobs_text("separate", dependency="afterok:1,singleton")
+    for option in ("job-name=milabench", "dependency=afterok:1,singleton"):
+        assert text.count(f"#SBATCH --{option}\n") == text.count("sbatch <<") == 2
 
 
 def test_bash_hands_each_job_to_sbatch(tmp_path: Path) -> None:

@@ -154,19 +154,6 @@ def test_of_arrays_that_were_taken_none_stays_if_a_later_one_is_refused(
     assert asked[-1] == "scancel 1_0 1_1 2_0 2_1 3_0 3_1"
 
 
-def test_one_at_a_time(two_in_array: Path, folder: RunDir) -> None:
-    profile = replace(PROFILE, options={"dependency": "afterok:9"})
-    submit(folder, profile, [*jobs(), JobState("d", 1, ("d",))], print, one_at_a_time=True)
-    lines = two_in_array.read_text().splitlines()
-    waits = [line for line in lines if "--dependency" in line or "--array" in line]
-    assert waits == [
-        "#SBATCH --dependency=afterok:9",
-        "#SBATCH --array=0-1%1",
-        "#SBATCH --dependency=afterok:9,afterany:1",
-        "#SBATCH --dependency=afterok:9,afterany:2",
-    ]
-
-
 def test_a_controller_that_does_not_answer_has_not_refused(
     sbatch: Callable[[str], Path], folder: RunDir
 ) -> None:

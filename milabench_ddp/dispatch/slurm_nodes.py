@@ -58,23 +58,18 @@ def keep_nodes(count: int) -> list[str]:
     They are in the order in which Slurm numbers the tasks of a step: that of the job's list, or
     that of the host file of ``--distribution=arbitrary``.
     """
-    names = host_names()
-    if len(names) > count:
-        with TemporaryDirectory() as folder:  # scontrol leaves scripts where it runs
-            output_of("scontrol", "update", f"JobId={own_id()}", f"NumNodes={count}", cwd=folder)
-    kept, given = names[:count], []
-    if os.environ.get("SLURM_DISTRIBUTION") == "arbitrary":
-        with suppress(OSError, UnicodeError):
-            given = Path(os.environ.get("SLURM_HOSTFILE", "")).read_text().split()
-    ordered = [name for name in expanded(",".join(given)) if name in kept] if given else []
-    return list(dict.fromkeys([*ordered, *kept]))
-
-
-def host_names() -> list[str]:
     names = expanded(os.environ.get("SLURM_JOB_NODELIST", ""))
     if not names:
         raise DispatchError("`scontrol show hostnames` does not name the nodes of this job")
-    return names
+    if len(names) > count:
+        with TemporaryDirectory() as folder:  # scontrol leaves scripts where it runs
+            output_of("scontrol", "update", f"JobId={own_id()}", f"NumNodes={count}", cwd=folder)
+    kept, order = names[:count], list[str]()
+    if os.environ.get("SLURM_DISTRIBUTION") == "arbitrary":
+        with suppress(OSError, UnicodeError):
+            listed = Path(os.environ.get("SLURM_HOSTFILE", "")).read_text().split()
+            order = [name for name in expanded(",".join(listed)) if name in kept]
+    return list(dict.fromkeys([*order, *kept]))
 
 
 def has_first_node() -> bool:

@@ -141,12 +141,9 @@ def _resume(path: Path, state: RunState) -> str:
 
 def _span(run: Run) -> tuple[float | None, float | None]:
     """When the run began and ended, in seconds since the epoch; if possible by one clock."""
-    created: object = run.state and run.state.header.created
-    ended: object = run.state and run.state.header.ended
-    if _is_time(created) and _is_time(ended):
-        return created, ended
-    starts, ends = [created], [ended]
-    for record in run.records:
+    starts: list[object] = [run.state and run.state.header.created]
+    ends: list[object] = [run.state and run.state.header.ended]
+    for record in () if all(map(_is_time, starts + ends)) else run.records:
         starts.append((record.start or {}).get("time"))
         ends.append((record.end or {}).get("time"))
     first = min(filter(_is_time, starts), default=None)

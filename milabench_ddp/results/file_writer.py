@@ -47,7 +47,7 @@ class FileWriter:
         self._error: RunDirError | None = None
         self._is_busy = False
         self._is_closing = False
-        self._unneeded: set[Path] = set()
+        self.unneeded: set[Path] = set()  # those to remove once all is written, if made here
         self._files: dict[Path, int] = {}  # of the thread alone, as all below
         self._now: Path | None = None  # what is being written, or was last
         self._thread = threading.Thread(target=self._run, name=THREAD, daemon=True)
@@ -60,10 +60,6 @@ class FileWriter:
             self._pending.setdefault(path, []).append(data)
             self._waiting += len(data)
             self._changed.notify_all()
-
-    def drop(self, path: Path) -> None:
-        """Remove a file once all is written, if it was made here."""
-        self._unneeded.add(path)
 
     def has_room(self) -> bool:
         with self._changed:
@@ -130,7 +126,7 @@ class FileWriter:
             while self._files:
                 path, fd = self._files.popitem()
                 self._close(path, fd)
-                if path in self._unneeded:
+                if path in self.unneeded:
                     path.unlink()
         except OSError as error:
             self._fail(error)

@@ -100,8 +100,8 @@ class LaunchWriter:
                 }
                 self._put(tag, "end", SECRETS.hide_all(end))
                 if self._processes[tag].node > 0 and event.outcome is Outcome.OK:
-                    for suffix in _STREAMS:
-                        self._files.drop(self._run_dir.stream(tag, suffix))
+                    texts = (self._run_dir.stream(tag, suffix) for suffix in _STREAMS)
+                    self._files.unneeded.update(texts)
 
     def _config(self, process: Process) -> Mapping[str, object]:
         benchmark = self._launch.benchmark

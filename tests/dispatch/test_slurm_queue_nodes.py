@@ -9,7 +9,6 @@ from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.dispatch.slurm_nodes import (
     fewest_cpus,
     has_first_node,
-    host_names,
     keep_nodes,
     knows_gpus,
 )
@@ -106,14 +105,14 @@ def test_their_order_is_that_of_slurms_tasks(
 def test_the_nodes_of_the_job(says: Says, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_JOB_NODELIST", "n[01-02,7]")
     given = says("scontrol", "n01\nn02\nn7")
-    assert host_names() == ["n01", "n02", "n7"]
+    assert keep_nodes(3) == ["n01", "n02", "n7"]
     assert given.read_text() == "show hostnames n[01-02,7]\n"
 
 
 def test_nodes_that_slurm_does_not_name(says: Says) -> None:
     says("scontrol", "slurm_load_jobs error", 1)
     with pytest.raises(DispatchError, match="does not name the nodes"):
-        host_names()
+        keep_nodes(1)
 
 
 OFFERS = """\

@@ -19,7 +19,6 @@ from ..slurm_queue import placed
 from .agents import setup_lines
 from .base import ScriptRequest
 
-_PORTS = (20000, 29999)
 # Slurm numbers tasks in the order of the step's nodes, or in that of a host file.
 _HOSTS = """\
 export MASTER_ADDR=
@@ -53,13 +52,13 @@ def render_jobs(request: ScriptRequest) -> str:
         of_node = [*needs(prepare), *prepare, inside.rstrip()]
         start, *node = here_document(of_node, "MILABENCH_NODE")
         jobs = 1 + max(each.job or 0 for launch in mine for each in launch.processes)
-        port, last = profile.rendezvous_ports or _PORTS
-        interface = profile.network_interface
+        port, last = profile.rendezvous_ports or (20000, 29999)
+        interface = shlex.quote(profile.network_interface or "")
         of_job = [
             "#!/usr/bin/env bash",
             *(f"#SBATCH {flag}" for flag in flags(profile, job)),
             _HOSTS,
-            *([_ADDRESS.replace("{}", shlex.quote(interface))] if interface else ()),
+            *([_ADDRESS.replace("{}", interface)] if profile.network_interface else ()),
             f"export MASTER_PORT=$(({port} + SLURM_JOB_ID % {max(last - port + 2 - jobs, 1)}))",
             f"{srun} bash -c {shlex.quote(_NODE)} {start}",
             *node,

@@ -84,7 +84,7 @@ def test_in_slurm_the_agents_are_steps_of_the_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLURM_JOB_ID", "7")
-    monkeypatch.setattr(slurm_nodes, "host_names", lambda: ["n01", "n02", "n03"])
+    monkeypatch.setattr(slurm_nodes, "expanded", lambda _: ["n01", "n02", "n03"])
     asked = []
 
     def ask(*words: str, cwd: str) -> str:

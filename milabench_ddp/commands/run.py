@@ -10,6 +10,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from msgspec import structs
+
 from ..codec import plain
 from ..config.load import load
 from ..config.merge import read_suite
@@ -19,6 +21,7 @@ from ..config.tree import finalize, to_plain
 from ..dispatch.node_request import NodeRequest
 from ..dispatch.run_context import RunContext, RunPlan, create_run, other_sides, resume_run
 from ..dispatch.runners import runner_of
+from ..dispatch.runners.base import Runner
 from ..display import show_progress
 from ..errors import DispatchError, MilabenchError, SelectionError, contained, reason_of
 from ..events import Outcome
@@ -140,11 +143,13 @@ def _created(options: RunOptions, sides: tuple[str, ...] = ()) -> RunContext:
     profile = setup.resolve_runner(options, system)
     if sides and profile is not None:
         raise SelectionError("two configurations need one node, this host: give no other --runner")
+    if options.spare and profile is None:
+        raise SelectionError("--spare needs several nodes: add --nodes, or --runner")
     request = setup.node_request(options, system, profile)
     runner = runner_of(profile)
     runner.check(request)
     repetition = repetition_of(options, profile)
-    cluster, _ = runner.cluster(request)
+    cluster = _cluster(runner, request, options.spare)
     if profile is None:
         node = cluster.nodes[0]
     else:
@@ -170,6 +175,7 @@ def _created(options: RunOptions, sides: tuple[str, ...] = ()) -> RunContext:
         arch=cluster.arch,
         gpus=len(cluster.nodes[0].devices),
         nodes=len(cluster.nodes),
+        spare=options.spare,
         grace=options.grace,
         gpu_poll=options.gpu_poll,
         runner=profile,
@@ -191,6 +197,12 @@ def _created(options: RunOptions, sides: tuple[str, ...] = ()) -> RunContext:
     if not options.quiet:
         _announce(context, cluster)
     return context
+
+
+def _cluster(runner: Runner, request: NodeRequest, spare: int) -> Cluster:
+    """The nodes to plan for, without those that stand by."""
+    cluster, _ = runner.cluster(structs.replace(request, nodes=request.nodes + spare))
+    return structs.replace(cluster, nodes=cluster.nodes[: request.nodes])
 
 
 def _resume(options: RunOptions) -> list[RunContext]:
@@ -220,7 +232,7 @@ def _resumed(options: RunOptions, run: RunDir) -> RunContext:
         request = NodeRequest(plan.nodes, plan.gpus, plan.arch, plan.hosts)
         # A host that lacks the devices is refused before the state of the run is touched.
         runner = runner_of(plan.runner)
-        cluster, _ = runner.cluster(request)
+        cluster = _cluster(runner, request, plan.spare)
         context.warnings = runner.preflight(plan, context.benchmarks, cluster)
         if not options.quiet:
             _announce(context, cluster)
@@ -243,6 +255,8 @@ def _learn_again(run: RunDir) -> None:
 def _announce(context: RunContext, cluster: Cluster) -> None:
     count = f"{len(context.benchmarks)} benchmark{'s' * (len(context.benchmarks) != 1)}"
     place = setup.describe(cluster)
+    if spare := context.plan.spare:
+        place += f", and {spare} to stand by"
     lines = [f"{context.run.path}: {count}, preset {context.header.preset}, {place}"]
     if context.plan.seed is not None:
         lines.append(f"in random order: --shuffle --seed {context.plan.seed}")

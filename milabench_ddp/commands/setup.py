@@ -80,7 +80,8 @@ def resolve_runner(options: LaunchOptions, system: System) -> RunnerProfile | No
         return None
     check_settings(options, profile)
     if options.one_at_a_time:  # singleton: of jobs of one name, but not of one array
-        waits = ",".join(filter(None, [profile.options.get("dependency"), "singleton"]))
+        own = profile.options.get("dependency")
+        waits = f"{own},singleton" if own else "singleton"
         more = {**profile.options, "dependency": waits}
         profile = with_settings(profile, {"options": more, "array_parallelism": 1})
     return with_settings(profile, options.settings)

@@ -32,6 +32,7 @@ from .protocol import (
     Timeouts,
 )
 from .shared_folder import why_not_shared
+from .standby import StandBy
 from .transport import Connection, Streams, heartbeats
 
 _TOGETHER = 0.15  # of the silence that is a loss: within that, nodes fall silent at once
@@ -51,6 +52,7 @@ class Membership:
         observer: is told which nodes do not join, are lost or back, or differ.
         clock: monotonic seconds; while this process is stopped, nodes are not silent.
         again: starts the agent of a node again, and gives its connection; None: nobody does.
+        spare: how many of the nodes stand by.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class Membership:
         clock: Callable[[], float] | None = None,
         wall_clock: Callable[[], float] = time.time,
         again: Callable[[str], AgentConnection] | None = None,
+        spare: int = 0,
     ) -> None:
         self._run, self._timeouts, self._observer = run, timeouts, observer
         self._clock = clock = clock or AwakeClock()
@@ -77,6 +80,7 @@ class Membership:
         self._streams = Streams(wake)
         for member in self._members:
             self._streams.attach(member.connection)
+        self._standby = StandBy(spare, len(self._members), self._records, observer)
         self._until = clock() + timeouts.join  # until then, nodes may still join
         self._stack = ExitStack()
 
@@ -99,7 +103,7 @@ class Membership:
 
     @property
     def alive(self) -> list[int]:
-        return [rank for rank, handle in self._handles.items() if handle.is_alive]
+        return [rank for rank, handle in self._handles.items() if handle.is_usable]
 
     @property
     def free(self) -> list[int]:
@@ -155,6 +159,8 @@ class Membership:
                 yield from self._lose(member, reason)
             if member.is_awaited and member.again_at is None:
                 self._await(member, now - member.heard)
+        if not self.is_gathering:
+            self._standby.choose(self._handles.values())
         self._records.tell()
 
     def _or_it_is_own(self, now: float) -> str:
@@ -241,6 +247,7 @@ class Membership:
                 else:
                     member.handle.node, member.handle.address = node, address
                     member.handle.send, member.handle.is_alive = member.connection.send, True
+                member.handle.stands_by = self._standby.count > 0
                 member.heard = self._clock()
                 joined = NodeState(node.name, NodeStatus.JOINED, facts=facts, warnings=warnings)
                 self._records.change(member.name, joined)
@@ -298,7 +305,8 @@ class Membership:
         handle = member.handle
         if handle is None or not handle.is_alive:
             return
-        handle.is_alive, member.ping, member.clock_due = False, "", None
+        handle.is_alive, handle.stands_by = False, self._standby.count > 0
+        member.ping, member.clock_due = "", None
         self._until = self._clock() + self._timeouts.reconnect
         self._records.set(member.name, NodeStatus.LOST, reason)
         yield handle, NodeLost(reason, outcome)

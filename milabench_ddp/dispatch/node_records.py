@@ -75,7 +75,8 @@ def _change(before: NodeState, now: NodeState) -> str:
             return " is back"
         return " has joined" if before.reason else ""
     if now.status is NodeStatus.LEFT_OUT and now.losses:
-        return f"{now.losses[-1]}; it is left out"
+        was_told = before.status is NodeStatus.FAILED
+        return " is left out" if was_told else f"{now.losses[-1]}; it is left out"
     return now.problem
 
 
@@ -114,8 +115,8 @@ class NodeRecords:
 
     def change(self, name: str, state: NodeState) -> None:
         before = self.states[name]
-        is_back = state.status is NodeStatus.JOINED
-        state = replace(state, losses=before.all_losses if is_back else before.losses)
+        is_past = state.status in (NodeStatus.JOINED, NodeStatus.LEFT_OUT)
+        state = replace(state, losses=before.all_losses if is_past else before.losses)
         if state != before:
             self.states[name], self._has_changed = state, True
             self._write(name)

@@ -25,6 +25,7 @@ class NodeHandle(Struct):
     benchmark: str | None = None  # the name of the one that runs on it
     is_alive: bool = True
     ahead: float = 0.0  # seconds that its clock is ahead of the coordinator's, as far as is known
+    stands_by: bool = False  # for another one that is lost
 
     @property
     def name(self) -> str:
@@ -32,7 +33,11 @@ class NodeHandle(Struct):
 
     @property
     def is_free(self) -> bool:
-        return self.is_alive and self.benchmark is None
+        return self.is_usable and self.benchmark is None
+
+    @property
+    def is_usable(self) -> bool:
+        return self.is_alive and not self.stands_by
 
     def placed(self, process: Process, host: str, ports: Sequence[int]) -> Process:
         """A process of this node, with the address at which the ranks of its job meet."""

@@ -51,6 +51,7 @@ class RunPlan(Struct, frozen=True):
     seed: int | None = None  # of the random order; None: the order of the configuration
     sides: tuple[str, ...] = ()  # the names of two runs that take turns, of which this is one
     one_at_a_time: bool = False  # nothing runs beside a benchmark, not even on other nodes
+    spare: int = 0  # nodes that take the place of those that do not start or are lost
     schema: Literal[2] = 2  # a plan of another schema is refused
 
 

@@ -94,7 +94,7 @@ def most_nodes(benchmarks: Sequence[Benchmark], nodes: int) -> int:
 def nodes_needed(run: RunDir, plan: RunPlan, job: JobState) -> int:
     """The nodes that a job needs for its missing benchmarks; all that it had if none is missing."""
     missing = missing_of_job(run, plan, job)
-    return most_nodes(missing, plan.nodes) if missing else job.nodes
+    return most_nodes(missing, plan.nodes) + plan.spare if missing else job.nodes
 
 
 def split_into_jobs(benchmarks: Sequence[Benchmark], nodes: int, allocation: str) -> list[JobState]:

@@ -148,6 +148,10 @@ class RunOptions(LaunchOptions):
         "", "a second one, which takes turns with it and is compared",
         is_positional=True, metavar="CONFIG", nargs="?",
     )  # fmt: skip
+    spare: int = option(
+        0, "nodes beside those of --nodes, for those that do not start or are lost",
+        begins="machine", is_rare=True, type=positive, metavar="K",
+    )  # fmt: skip
     name: str | None = option(
         None, "of the run (default: a random word and the date)",
         begins="the run and its folder", metavar="NAME",

@@ -29,7 +29,8 @@ FACTS = {f"fact {number}": "the same on all nodes" for number in range(20)}
 
 def main() -> None:
     """``nodes.py READ:WRITE:COUNT...``: the descriptors of each step; ends with the pipes."""
-    selector, connections = selectors.DefaultSelector(), []
+    selector = selectors.DefaultSelector()
+    connections: list[Connection[ToAgent]] = []
     for words in sys.argv[1:]:
         read, write, count = map(int, words.split(":"))
         stream = Stream(read, write)

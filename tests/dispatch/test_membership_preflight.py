@@ -8,7 +8,7 @@ from milabench_ddp.dispatch.agent_process import AgentLog, AgentProcess
 from milabench_ddp.dispatch.protocol import Finish
 from milabench_ddp.results.node_state import NodeStatus, read_nodes
 from milabench_ddp.results.read_state import refuse
-from tests.support.dispatch import QUICK, end
+from tests.support.dispatch import QUICK
 from tests.support.membership_room import Room
 
 SAME = {"the_driver": "580.95", "python": "3.12"}

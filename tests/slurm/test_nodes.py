@@ -83,6 +83,22 @@ def test_setup_runs_on_every_node_and_fails_where_it_fails(cluster, make_sweep, 
     assert sorted(ran.read_text().split()) == ["node1", "node2", "node3"]
 
 
+@pytest.mark.parametrize("node", ["node1", "node4"])
+def test_a_spare_node_takes_the_place_of_one_that_does_not_start(make_sweep, tmp_path, node):
+    setup = [on(node, "false")]
+    options = "{nodelist: 'node[1-4]'}"
+    sweep = make_sweep(tmp_path, SIZES, setup=json.dumps(setup), options=options)
+    code, out, err = ended(sweep.begin("--spare", "1"))
+    assert (code, sweep.states()) == (0, {"quick-3": "ok", "quick-1": "ok"}), err
+    assert ": nodes: 4, benchmarks: 2" in err
+    others = [each for each in ("node1", "node2", "node3", "node4") if each != node]
+    assert sweep.state().benchmarks["quick-3"].nodes == tuple(others)
+    said = f"{node} did not start: the setup command failed: {setup[0]}"
+    assert said in err
+    assert said in " ".join(out.split())
+    assert sweep.state().nodes[node].status is NodeStatus.LEFT_OUT
+
+
 def test_the_last_node_does_not_see_the_run_folder(make_sweep, tmp_path, hide):
     sweep = make_sweep(tmp_path, SIZES, **NODES)
     (tmp_path / "runs").mkdir()

@@ -35,6 +35,7 @@ class Room:
         *,
         again: bool = False,
         is_shared: bool = False,
+        spare: int = 0,
     ) -> None:
         self.dir, self.clock, self.told = RunDir(folder), Clock(), RecordedProgress()
         self.requests = StopRequests()
@@ -45,7 +46,7 @@ class Room:
         ends = {agent.name: agent.coordinator_end for agent in self.agents}
         self.nodes = Membership(
             self.dir, ends, self.requests.fd, QUICK, self.told, clock=clock(self.clock),
-            again=self._start_again if again else None,
+            again=self._start_again if again else None, spare=spare,
         )  # fmt: skip
 
     def _start_again(self, name: str) -> AgentConnection:

@@ -193,9 +193,11 @@ def agents(
     again: Again | None = None,
 ) -> Iterator[Nodes]:
     with StartedAgents(run, plan.grace, again) as started:
-        connections = started.start(commands)
         restart = None if again is None else started.again
-        yield Membership(run, connections, requests.fd, Timeouts(), observer, again=restart)
+        yield Membership(
+            run, started.start(commands), requests.fd, Timeouts(), observer,
+            again=restart, spare=plan.spare,
+        )  # fmt: skip
 
 
 class AgentRunner(AttachedRunner):

@@ -55,7 +55,8 @@ class LocalRunner(AgentRunner):
         return ()  # the agents tell their warnings
 
     def commands(self, context: RunContext) -> Mapping[str, AgentCommand]:
-        nodes, profile = context.plan.nodes, context.plan.runner or RunnerProfile("local")
+        profile = context.plan.runner or RunnerProfile("local")
+        nodes = context.plan.nodes + context.plan.spare
         commands = {}
         for rank in range(nodes):
             # All of 127.0.0.0/8 is loopback: each node gets its own address.

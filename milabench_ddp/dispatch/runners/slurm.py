@@ -58,6 +58,8 @@ class SlurmRunner(Runner):
         scheduler = SCHEDULERS[profile.cluster]
         _check_jobs(run, header, scheduler)
         jobs = split_into_jobs(context.benchmarks, context.plan.nodes, profile.allocation)
+        for job in jobs:
+            job.nodes += context.plan.spare
         earlier, before = context.reset(), list(header.jobs)
 
         def note(submitted: Sequence[JobState]) -> None:

@@ -104,7 +104,7 @@ class JobTask(Struct, frozen=True):
             observer = PlainProgress(sys.stdout)
             if earlier and own_id():
                 _note_lost(run, earlier, observer)
-            count = most_nodes(benchmarks, plan.nodes)
+            count = most_nodes(benchmarks, plan.nodes) + plan.spare
             nodes = stack.enter_context(self._nodes(run, plan, count, requests, observer))
             coordinator = Coordinator(
                 run, plan, benchmarks, nodes, requests, observer,

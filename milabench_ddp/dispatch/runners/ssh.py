@@ -26,7 +26,7 @@ class SshRunner(AgentRunner):
         if request.hosts and request.nodes > len(request.hosts):
             raise DispatchError(
                 f"{request.nodes} nodes are needed, and the system file has {len(request.hosts)}: "
-                f"give fewer with --nodes"
+                f"give fewer with --nodes or --spare"
             )
         return super().cluster(request)
 
@@ -41,7 +41,7 @@ class SshRunner(AgentRunner):
         plan = context.plan
         profile = plan.runner
         assert profile is not None
-        hosts = plan.hosts[: plan.nodes]
+        hosts = plan.hosts[: plan.nodes + plan.spare]
         return ssh_commands(context.run, hosts, plan.sshkey, profile)
 
 

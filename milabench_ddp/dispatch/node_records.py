@@ -72,11 +72,11 @@ def _change(before: NodeState, now: NodeState) -> str:
         return ""
     if now.status is NodeStatus.JOINED:
         if before.status is NodeStatus.LOST:
-            return " is back"
-        return " has joined" if before.reason else ""
+            return "is back"
+        return "has joined" if before.reason else ""
     if now.status is NodeStatus.LEFT_OUT and now.losses:
         was_told = before.status is NodeStatus.FAILED
-        return " is left out" if was_told else f"{now.losses[-1]}; it is left out"
+        return "is left out" if was_told else f"{now.losses[-1]}; it is left out"
     return now.problem
 
 

@@ -52,9 +52,9 @@ class NodeState(Struct, frozen=True):
         """Why it does not take part, as it is said after its name."""
         match self.status:
             case NodeStatus.FAILED:
-                return f" did not start: {self.reason}"
+                return f"did not start: {self.reason}"
             case NodeStatus.LOST | NodeStatus.AWAITED if self.reason:
-                return f" {self.reason}"
+                return self.reason
             case _:
                 return ""
 
@@ -83,9 +83,10 @@ def said_together(said: Iterable[tuple[NodeState, str]]) -> Iterator[NodesSaid]:
         names = tuple(sorted((node.name for node, _ in group), key=natural))
         who = names[0]
         if len(names) > 1:
-            each = "each of " if text.startswith((" has ", " is ")) else ""
+            each = "each of " if text.startswith(("has ", "is ")) else ""
             who = f"{each}{len(names)} nodes ({shown_nodes(names)})"
-        yield NodesSaid(who + text, names, first)
+        gap = "" if text.startswith(":") else " "
+        yield NodesSaid(f"{who}{gap}{text}", names, first)
 
 
 def leave_out(state: NodeState) -> NodeState:

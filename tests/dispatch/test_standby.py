@@ -31,7 +31,7 @@ def test_the_place_of_one_that_fails_its_check_is_taken(room: Rooms, odd: int) -
     assert it.nodes.problems == []
     assert "standing by: no node" in it.told.messages
     state = read_nodes(it.dir, refuse)[f"n{odd}"]
-    assert (state.status, state.losses) == (NodeStatus.LEFT_OUT, (" did not start: no GPU",))
+    assert (state.status, state.losses) == (NodeStatus.LEFT_OUT, ("did not start: no GPU",))
 
 
 def test_more_failures_than_spare_nodes_are_problems(room: Rooms) -> None:

@@ -103,9 +103,9 @@ def test_problems_are_sentences() -> None:
         NodeState("n1", NodeStatus.LOST, "is gone"),
         NodeState("n1", NodeStatus.FAILED, "no GPU"),
     ]
-    said = ["", "", " has not answered for 10 s", " is gone", " did not start: no GPU"]
+    said = ["", "", "has not answered for 10 s", "is gone", "did not start: no GPU"]
     assert [state.problem for state in states] == said
-    assert [each.sentence for each in problems(states)] == [f"n1{text}" for text in said[2:]]
+    assert [each.sentence for each in problems(states)] == [f"n1 {text}" for text in said[2:]]
     assert [state.is_expected for state in states] == [False, True, False, False, False]
 
 

@@ -56,7 +56,7 @@ def assert_left_out(sweep, node, why):
     assert out.count(said) == 1  # as the cause of the benchmark's failure
     state = sweep.state().nodes[node]
     assert state.status is NodeStatus.FAILED
-    assert f"{node}{state.problem}".startswith(said)
+    assert f"{node} {state.problem}".startswith(said)
     return state
 
 

@@ -65,18 +65,18 @@ def test_many_nodes_are_one_finding(tmp_path: Path) -> None:
 
 def test_a_node_that_was_lost_before_is_told_of_a_run_that_passed(tmp_path: Path) -> None:
     """The first node was powered off, the job started again without it, and all is measured."""
-    silent = (" has sent no heartbeat for 20 s",)
+    silent = ("has sent no heartbeat for 20 s",)
     nodes = [
         NodeState("n1", NodeStatus.LEFT_OUT, losses=silent),
         NodeState("n2", NodeStatus.JOINED),
         NodeState("n3", NodeStatus.JOINED, losses=silent),
-        NodeState("n4", NodeStatus.LOST, "is gone", losses=(" did not start: no GPU",)),
+        NodeState("n4", NodeStatus.LOST, "is gone", losses=("did not start: no GPU",)),
     ]
     report = report_of([run(tmp_path, *nodes[:3])])
     found = [finding for finding in report.findings if finding.name == "lost_before"]
     assert [(each.sentence, each.place, each.severity) for each in found] == [
-        (f"n1{silent[0]}; it was left out", "n1", Severity.WARNING),
-        (f"n3{silent[0]}; then it took part again", "n3", Severity.WARNING),
+        (f"n1 {silent[0]}; it was left out", "n1", Severity.WARNING),
+        (f"n3 {silent[0]}; then it took part again", "n3", Severity.WARNING),
     ]
     text = report_text(report)
     assert text.startswith("PASS")

@@ -128,9 +128,10 @@ def _resume(path: Path, state: RunState) -> str:
     if state.header.outcome is None or all(each.is_final for each in state.benchmarks.values()):
         return ""
     words = ["milabench", "run", "--resume", str(path)]
-    nodes = state.nodes.values()
+    nodes = list(state.nodes.values())
     lost = [node.name for node in nodes if node.all_losses and node.status is not NodeStatus.JOINED]
-    if state.header.jobs and lost and any(node.status is NodeStatus.JOINED for node in nodes):
+    # of more than half, the cause is not their own: a command of `setup`, or the network
+    if state.header.jobs and 0 < len(lost) <= len(nodes) / 2:
         plan = _Plan()
         with suppress(RunDirError):
             plan = read_record(RunDir(path).plan_json, _Plan)

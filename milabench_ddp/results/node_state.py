@@ -3,6 +3,7 @@
 The coordinator of the nodes writes them; ``run``, ``watch`` and ``report`` read them.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from itertools import chain
@@ -77,7 +78,8 @@ def said_together(said: Iterable[tuple[NodeState, str]]) -> Iterator[NodesSaid]:
     """Sentences about nodes, of which each is given what follows its name: one for all alike."""
     groups: dict[str, list[tuple[NodeState, str]]] = {}
     for node, text in said:
-        groups.setdefault(text.replace(node.name, ""), []).append((node, text))
+        key = re.sub(rf"\b{re.escape(node.name)}\b", "", text) if node.name in text else text
+        groups.setdefault(key, []).append((node, text))
     for group in groups.values():
         first, text = group[0]
         names = tuple(sorted((node.name for node, _ in group), key=natural))

@@ -114,13 +114,13 @@ def test_the_same_problem_of_many_nodes_is_one_sentence() -> None:
     for number in (10, 2, 9, 1):
         reason = f"the setup command failed: module load cuda (see nodes/n{number}.log)"
         failed.append(NodeState(f"n{number}", NodeStatus.FAILED, reason, (f"log of {number}",)))
-        lost.append(NodeState(f"m{number}", NodeStatus.LOST, "has sent no heartbeat for 20 s"))
+        lost.append(NodeState(f"m{number}", NodeStatus.LOST, "is gone, but for m100"))
     found = list(problems([*failed[:2], other, *lost, *failed[2:]]))
     assert [each.sentence for each in found] == [
         "4 nodes (n[1-2,9-10]) did not start: "
         "the setup command failed: module load cuda (see nodes/n10.log)",
         "n5 did not start: no GPU",
-        "each of 4 nodes (m[1-2,9-10]) has sent no heartbeat for 20 s",
+        "each of 4 nodes (m[1-2,9-10]) is gone, but for m100",
     ]
     assert found[0].nodes == ("n1", "n2", "n9", "n10")
     assert found[0].first.log == ("log of 10",)

@@ -89,11 +89,11 @@ def test_a_node_that_was_lost_before_is_told_of_a_run_that_passed(tmp_path: Path
 @pytest.mark.parametrize(
     ("statuses", "jobs", "given", "options"),
     [
-        ("joined lost failed", 1, None, " --exclude-nodes 'n[1-2]'"),
+        ("joined lost failed joined", 1, None, " --exclude-nodes 'n[1-2]'"),
         ("joined joined left_out", 1, "n7", " --exclude-nodes n7,n2"),
         ("joined joined joined", 1, None, ""),  # lost for another reason
-        ("failed failed lost", 1, None, ""),  # all of them: it is no node's own
-        ("joined lost failed", 0, None, ""),  # they are not Slurm's
+        ("joined failed lost", 1, None, ""),  # most of them: it is not their own
+        ("joined lost joined", 0, None, ""),  # they are not Slurm's
     ],
 )
 def test_the_next_step_leaves_out_the_nodes_that_were_lost(

@@ -16,6 +16,7 @@ from ..config.system import SystemNode
 from ..dispatch.runners.agents import AgentCommand, setup_lines
 from ..dispatch.runners.ssh import shell_on
 from ..dispatch.slurm_queue import output_of
+from ..results.node_state import NodeState, said_together
 from .diagnosis import Diagnosis, error, ok, warning
 
 _FREE = 5  # GiB: data of `prepare` and an environment of `install`; a run takes far less
@@ -91,8 +92,9 @@ def hosts(
             ]
         )
         reasons = list(pool.map(why_not, nodes))
-    for node, why in zip(nodes, reasons, strict=True):
-        if why:
-            yield error(f"{node.name}: {why}", f"try {shlex.join(shell_on(node, key))} true")
+    tried = zip(nodes, reasons, strict=True)
+    shells = {node.name: shlex.join(shell_on(node, key)) for node in nodes}
+    for said in said_together((NodeState(node.name), f": {why}") for node, why in tried if why):
+        yield error(said.sentence, f"try {shells[said.nodes[0]]} true")
     if not any(reasons):
         yield ok(f"{len(nodes)} hosts answer, and see {base} and {sys.executable}")

@@ -133,8 +133,8 @@ def test_a_setup_that_fails_and_a_python_that_is_not_there(
     plant: Plant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plant(ssh=SSH)
-    (found,) = reached(tmp_path, "one", setup=("false",))
-    assert found.found == "one: exit status 1: the setup command failed: false"
+    (found,) = reached(tmp_path, "n10", "n9", setup=("false",))
+    assert found.found == "2 nodes (n[9-10]): exit status 1: the setup command failed: false"
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     (found,) = reached(tmp_path, "one")
     assert found.found.startswith("one: exit status 127: ")

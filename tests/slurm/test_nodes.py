@@ -223,7 +223,7 @@ def test_without_a_driver_every_node_says_so(make_sweep, tmp_path):
     assert code == 1
     assert sweep.states() == {"quick-3": "lost", "quick-1": "lost"}
     assert "3 nodes (node[1-3]) did not start: --device cuda: " in err
-    assert "node1 did not start" in sweep.reason("quick-1")
+    assert "3 nodes (node[1-3]) did not start" in sweep.reason("quick-1")
 
 
 @pytest.mark.parametrize("node", ENDS)

@@ -32,7 +32,7 @@ from .protocol import (
     Timeouts,
 )
 from .shared_folder import why_not_shared
-from .standby import StandBy
+from .standby import stand_by
 from .transport import Connection, Streams, heartbeats
 
 _TOGETHER = 0.15  # of the silence that is a loss: within that, nodes fall silent at once
@@ -69,7 +69,7 @@ class Membership:
     ) -> None:
         self._run, self._timeouts, self._observer = run, timeouts, observer
         self._clock = clock = clock or AwakeClock()
-        self._wall_clock, self._again = wall_clock, again
+        self._wall_clock, self._again, self._spare = wall_clock, again, spare
         self._records = NodeRecords(run, list(agents), observer, clock)
         self._members = []
         for name, connection in agents.items():
@@ -80,7 +80,6 @@ class Membership:
         self._streams = Streams(wake)
         for member in self._members:
             self._streams.attach(member.connection)
-        self._standby = StandBy(spare, len(self._members), self._records, observer)
         self._until = clock() + timeouts.join  # until then, nodes may still join
         self._stack = ExitStack()
 
@@ -159,8 +158,8 @@ class Membership:
                 yield from self._lose(member, reason)
             if member.is_awaited and member.again_at is None:
                 self._await(member, now - member.heard)
-        if not self.is_gathering:
-            self._standby.choose(self._handles.values())
+        if self._spare and not self.is_gathering:
+            stand_by(self._handles.values(), self._records, len(self._members) - self._spare)
         self._records.tell()
 
     def _or_it_is_own(self, now: float) -> str:
@@ -247,7 +246,7 @@ class Membership:
                 else:
                     member.handle.node, member.handle.address = node, address
                     member.handle.send, member.handle.is_alive = member.connection.send, True
-                member.handle.stands_by = self._standby.count > 0
+                member.handle.stands_by = self._spare > 0
                 member.heard = self._clock()
                 joined = NodeState(node.name, NodeStatus.JOINED, facts=facts, warnings=warnings)
                 self._records.change(member.name, joined)
@@ -305,7 +304,7 @@ class Membership:
         handle = member.handle
         if handle is None or not handle.is_alive:
             return
-        handle.is_alive, handle.stands_by = False, self._standby.count > 0
+        handle.is_alive, handle.stands_by = False, self._spare > 0
         member.ping, member.clock_due = "", None
         self._until = self._clock() + self._timeouts.reconnect
         self._records.set(member.name, NodeStatus.LOST, reason)

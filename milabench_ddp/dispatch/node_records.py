@@ -19,17 +19,15 @@ from ..results.node_state import (
 from ..results.read_state import ignore
 from ..results.run_dir import RunDir
 
+Clock = Callable[[], float]  # seconds
 PATIENCE = 5.0  # seconds for more nodes to have the same problem, while some are expected
 
 
 class NodeTeller:
     """Tells an observer what becomes of nodes, and in what they differ; each sentence once."""
 
-    def __init__(
-        self, observer: ProgressObserver, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._observer, self._clock = observer, clock
-        self._due = clock() + PATIENCE
+    def __init__(self, observer: ProgressObserver, clock: Clock = time.monotonic) -> None:
+        self._observer, self._clock, self._due = observer, clock, clock() + PATIENCE
         self._known: dict[str, NodeState] = {}
         self._differences: set[str] = set()
 
@@ -46,17 +44,14 @@ class NodeTeller:
         if is_open and not is_last and self._clock() < self._due:
             return False
         self._due = self._clock() + PATIENCE
-        changes, warned = [], []
+        changes: list[tuple[NodeState, str]] = []
         for name, state in nodes.items():
             before = self._known.get(name, NodeState(state.name))
-            changes.append((state, _change(before, state)))
-            new = [each for each in state.warnings if each not in before.warnings]
-            warned += [(state, f": {warning}") for warning in new]
-        for said in said_together((state, text) for state, text in changes if text):
+            new = [f": {each}" for each in state.warnings if each not in before.warnings]
+            changes += [(state, text) for text in (_change(before, state), *new) if text]
+        for said in said_together(changes):
             log = [line for line in said.first.log if line.strip() not in said.first.reason]
             self._observer.message("\n    ".join([said.sentence, *log]))
-        for said in said_together(warned):
-            self._observer.message(said.sentence)
         self._known = dict(nodes)
         if is_open:
             return True
@@ -88,16 +83,14 @@ class NodeRecords:
         run: RunDir,
         names: list[str],
         observer: ProgressObserver,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock = time.monotonic,
     ) -> None:
         self._run, self._observer, self._teller = run, observer, NodeTeller(observer, clock)
         self._told: set[str] = set()  # what hindered the writing of states
         self._has_changed = False  # since the last ``tell``
-        before = read_nodes(run, ignore)
-        self.states = {}
+        before = dict.fromkeys(names, NodeState("")) | read_nodes(run, ignore)
+        self.states = {name: NodeState(name, losses=before[name].all_losses) for name in names}
         for name in names:
-            losses = before[name].all_losses if name in before else ()
-            self.states[name] = NodeState(name, losses=losses)
             self._write(name)
 
     @property

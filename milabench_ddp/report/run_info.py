@@ -9,10 +9,10 @@ from typing import Annotated, TypeGuard
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ..codec import about, read_record
+from ..codec import about, loads
 from ..config.schema import SkippedBenchmark
-from ..errors import RunDirError
 from ..events import Status, Verdict
+from ..files import read_bytes
 from ..hostlist import hostlist
 from ..results.node_state import NodeStatus
 from ..results.records import Payload, Run, is_finite, mapping_or_empty
@@ -113,16 +113,6 @@ def run_info(run: Run) -> RunInfo:
     )
 
 
-class _Profile(Struct, frozen=True):
-    exclude: str | None = None
-
-
-class _Plan(Struct, frozen=True):
-    """What of ``plan.json`` is read here."""
-
-    runner: _Profile | None = None
-
-
 def _resume(path: Path, state: RunState) -> str:
     """The command that runs what has no result, without the nodes that were lost; or empty."""
     if state.header.outcome is None or all(each.is_final for each in state.benchmarks.values()):
@@ -132,11 +122,11 @@ def _resume(path: Path, state: RunState) -> str:
     lost = [node.name for node in nodes if node.all_losses and node.status is not NodeStatus.JOINED]
     # of more than half, the cause is not their own: a command of `setup`, or the network
     if state.header.jobs and 0 < len(lost) <= len(nodes) / 2:
-        plan = _Plan()
-        with suppress(RunDirError):
-            plan = read_record(RunDir(path).plan_json, _Plan)
-        given = plan.runner.exclude if plan.runner else None
-        words += ["--exclude-nodes", ",".join(filter(None, [given, hostlist(lost)]))]
+        excluded = [hostlist(lost)]
+        with suppress(OSError, ValueError):
+            plan = mapping_or_empty(loads(read_bytes(RunDir(path).plan_json)))
+            excluded += filter(None, [mapping_or_empty(plan.get("runner")).get("exclude")])
+        words += ["--exclude-nodes", ",".join(excluded)]
     return shlex.join(words)
 
 

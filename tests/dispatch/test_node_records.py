@@ -75,7 +75,7 @@ def test_why_a_node_was_lost_stays_over_attempts(tmp_path: Path) -> None:
     again = NodeRecords(run, ["n0", "n1"], told)
     again.change("n0", NodeState("n0", NodeStatus.JOINED))
     known = read_nodes(run, refuse)
-    assert known["n0"].losses == (" has no power", " is cut off")
+    assert known["n0"].losses == ("has no power", "is cut off")
     assert known["n1"].losses == ()
     assert known["n0"].problem == ""
     assert again.problems == []

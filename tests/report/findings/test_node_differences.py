@@ -90,7 +90,7 @@ def test_a_node_that_was_lost_before_is_told_of_a_run_that_passed(tmp_path: Path
     ("statuses", "jobs", "given", "options"),
     [
         ("joined lost failed joined", 1, None, " --exclude-nodes 'n[1-2]'"),
-        ("joined joined left_out", 1, "n7", " --exclude-nodes n7,n2"),
+        ("joined joined left_out", 1, "n7", " --exclude-nodes n2,n7"),
         ("joined joined joined", 1, None, ""),  # lost for another reason
         ("joined failed lost", 1, None, ""),  # most of them: it is not their own
         ("joined lost joined", 0, None, ""),  # they are not Slurm's

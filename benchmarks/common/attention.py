@@ -11,6 +11,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.data import Dataset, default_collate
 
+from benchmarks.common.data import Placement
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.precision import PRECISIONS
 from benchmarks.common.reference import cast
@@ -57,7 +58,7 @@ def kernel(
     """
     name, compute = args.attention, dtype_without_float8(args)
     dtype = PRECISIONS[compute].dtype
-    batch = [tensor.to(device) for tensor in default_collate([samples[0]])]
+    batch = Placement(device)(tuple(default_collate([samples[0]])))
     with torch.random.fork_rng(devices=[]), torch.device(device):
         model = workload.make_model().to(dtype).train()
         with warnings.catch_warnings(record=True) as told, only(name), _Kernels() as seen:

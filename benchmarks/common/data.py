@@ -8,6 +8,7 @@ measures.
 import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -29,9 +30,12 @@ LOADERS = {
     "pytorch": "a DataLoader of random samples",
     "image-folder": "a DataLoader of the images in --data",
 }
-# Mean and deviation of ImageNet's images, which every classifier of torchvision expects.
 IMAGENET = 1_281_167  # samples
-MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+Colours = tuple[float, ...]  # one for each channel, or one for all
+# Mean and deviation of the bytes of ImageNet's images, which every classifier of torchvision
+# expects; and of random bytes.
+MEAN, DEVIATION = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
+RANDOM_MEAN, RANDOM_DEVIATION = (127.5,), (73.9,)
 
 Sample = tuple[torch.Tensor, ...]
 Batch = tuple[torch.Tensor, ...]
@@ -39,19 +43,33 @@ Batch = tuple[torch.Tensor, ...]
 
 @dataclass(frozen=True)
 class Placement:
-    """The device, the type and the memory format of a program's batches."""
+    """The device, the type and the memory format of a program's batches.
+
+    Images come as bytes, a quarter of what they take in fp32, and are normalised on the device.
+    """
 
     device: torch.device
     dtype: torch.dtype = torch.float32  # of floating-point tensors
     memory_format: torch.memory_format = torch.contiguous_format  # of images
+    mean: Colours = RANDOM_MEAN
+    deviation: Colours = RANDOM_DEVIATION
 
     def __call__(self, batch: Batch) -> Batch:
-        return tuple(self._placed(tensor) for tensor in batch)
+        return tuple(self._placed(tensor.to(self.device, non_blocking=True)) for tensor in batch)
 
     def _placed(self, tensor: torch.Tensor) -> torch.Tensor:
-        dtype = self.dtype if tensor.is_floating_point() else tensor.dtype
-        memory_format = self.memory_format if tensor.dim() == 4 else torch.preserve_format
-        return tensor.to(self.device, dtype, memory_format=memory_format, non_blocking=True)
+        if tensor.dtype == torch.uint8:
+            mean, deviation = self._colours
+            pixels = tensor.contiguous(memory_format=self.memory_format).float()
+            tensor = pixels.sub_(mean).div_(deviation)
+        return tensor.to(self.dtype) if tensor.is_floating_point() else tensor
+
+    @cached_property
+    def _colours(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """On the device once: a tensor made of numbers of the host waits for it."""
+        both = self.mean, self.deviation
+        mean, deviation = (torch.tensor(c, device=self.device).view(1, -1, 1, 1) for c in both)
+        return mean, deviation
 
 
 @dataclass(frozen=True)
@@ -117,12 +135,14 @@ def source(
     memory_format: torch.memory_format = torch.contiguous_format,
 ) -> Source:
     """The batches of ``dataset`` in the precision of the program; each replica has its own."""
+    loader = loader_of(args)
+    colours = (MEAN, DEVIATION) if loader == "image-folder" else (RANDOM_MEAN, RANDOM_DEVIATION)
     return Source(
         dataset,
         replica_batch(args, group.world_size),
-        Placement(group.device, PRECISIONS[args.precision].dtype, memory_format),
+        Placement(group.device, PRECISIONS[args.precision].dtype, memory_format, *colours),
         group.world_size // replica_ranks(args, group.world_size),
-        loader_of(args),
+        loader,
         args.num_workers,
         args.seed,
     )
@@ -166,7 +186,7 @@ def split_batch(batch: Batch, parts: int) -> list[Batch]:
 
 
 class Images(Dataset[Sample]):
-    """``length`` random images and labels."""
+    """``length`` random images, as bytes, and labels."""
 
     def __init__(self, length: int, size: int, classes: int, seed: int) -> None:
         self.length, self.size, self.classes, self.seed = length, size, classes, seed
@@ -178,8 +198,7 @@ class Images(Dataset[Sample]):
         generator = _generator(self, index)
         shape = (3, self.size, self.size)
         pixels = torch.randint(256, shape, generator=generator, dtype=torch.uint8)
-        label = torch.randint(self.classes, (), generator=generator)
-        return pixels.float().sub_(127.5).div_(73.9), label  # uniform bytes: deviation 73.9
+        return pixels, torch.randint(self.classes, (), generator=generator)
 
 
 class Tokens(Dataset[Sample]):
@@ -209,9 +228,8 @@ class Pairs(Tokens):
 def image_folder(path: Path | None, size: int, classes: int) -> Dataset[Any]:
     """The images under ``path``/<class>/ (or ``path``/train/<class>/), cropped as in training.
 
-    Each is a random crop of ``size`` pixels, mirrored half of the time, normalised by ImageNet's
-    mean and deviation. Raises ``UnsupportedError`` if there is no image, or if there are more
-    classes than ``classes``.
+    Each is a random crop of ``size`` pixels, as bytes, mirrored half of the time. Raises
+    ``UnsupportedError`` if there is no image, or if there are more classes than ``classes``.
     """
     from torchvision import datasets, transforms
 
@@ -223,8 +241,7 @@ def image_folder(path: Path | None, size: int, classes: int) -> Dataset[Any]:
     steps = [
         transforms.RandomResizedCrop(size),
         transforms.RandomHorizontalFlip(),
-        transforms.ToTensor(),
-        transforms.Normalize(MEAN, DEVIATION),
+        transforms.PILToTensor(),
     ]
     try:
         found = datasets.ImageFolder(train if train.is_dir() else path, transforms.Compose(steps))

@@ -145,8 +145,11 @@ def test_an_index_and_the_seed_say_which(kind):
 
 
 def test_images_look_normalised():
-    pixels, label = Images(1, 256, classes=10, seed=0)[0]
-    assert pixels.shape == (3, 256, 256)
+    sample, label = Images(1, 256, classes=10, seed=0)[0]
+    assert (sample.shape, sample.dtype) == ((3, 256, 256), torch.uint8)
+    (pixels,) = PLACE((sample[None],))
+    by_hand = sample[None].float().sub_(127.5).div_(73.9)  # on the host, in fp32
+    assert torch.equal(pixels, by_hand)
     assert abs(float(pixels.mean())) < 0.02
     assert abs(float(pixels.std()) - 1) < 0.02
     assert 0 <= int(label) < 10
@@ -168,8 +171,13 @@ def test_a_folder_of_images(tmp_path, below):
     images = image_folder(tmp_path, 8, classes=1000)
     assert len(images) == 2
     pixels, label = images[1]
-    assert pixels.shape == (3, 8, 8)
-    assert label == 1
+    assert (pixels.shape, pixels.dtype, label) == ((3, 8, 8), torch.uint8, 1)
+    args = parsed("--num-workers", "0", "--batch-size", "2")
+    args.loader = "image-folder"
+    batch, _ = next(data.source(args, images, Group(CPU)).stream(0, 1))
+    red = [(254, 0.485, 0.229), (0, 0.456, 0.224), (0, 0.406, 0.225)]  # JPEG's red; of 0 to 1
+    expected = [(value / 255 - mean) / deviation for value, mean, deviation in red]
+    assert batch.mean((0, 2, 3)).tolist() == pytest.approx(expected, abs=1e-5)
     with pytest.raises(UnsupportedError, match=r"2 classes, the model has 1$"):
         image_folder(tmp_path, 8, classes=1)
 

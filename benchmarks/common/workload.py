@@ -21,6 +21,8 @@ class Workload:
     loss: Callable[[nn.Module, Batch], Tensor]  # forward and mean loss of one (micro)batch
     blocks: Callable[[nn.Module], Sequence[nn.Module]]  # the repeated blocks
     split: Callable[[Batch, int], list[Batch]]  # a batch into n microbatches
+    # What is sharded by itself before and behind the blocks, as an embedding and a head.
+    ends: Callable[[nn.Module], Sequence[nn.Module]] = lambda _: ()
     # The model cut into n sequential stages balanced by parameters, and the loss of the output of
     # the last; None: the model cannot be cut.
     stages: Callable[[nn.Module, int], list[nn.Module]] | None = None

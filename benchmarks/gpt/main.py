@@ -103,6 +103,7 @@ def make_workload(args: argparse.Namespace, shape: Shape) -> Workload:
         make_model=make,
         loss=model.loss,
         blocks=model.blocks_of,
+        ends=model.ends_of,
         split=data.split_batch,
         stages=stages.stages,
         stage_loss=model.stage_loss,

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.distributed.tensor import Replicate, Shard
+from torch.distributed.tensor import DTensor, Replicate, Shard
 from torch.distributed.tensor.parallel import (
     ColwiseParallel,
     ParallelStyle,
@@ -161,6 +161,12 @@ def blocks_of(model: nn.Module) -> Sequence[nn.Module]:
     return list(model.blocks.values())
 
 
+def ends_of(model: nn.Module) -> Sequence[nn.Module]:
+    """The embedding and the head, as far as a stage has them."""
+    assert isinstance(model, GPT)
+    return [end for end in (model.embedding, model.head) if end is not None]
+
+
 def loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
     tokens, targets = batch
     return stage_loss(model(tokens), (tokens, targets))
@@ -168,7 +174,8 @@ def loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
 
 def stage_loss(scores: Tensor, batch: tuple[Tensor, Tensor]) -> Tensor:
     """The mean cross entropy of the last stage's scores; reads only the targets of ``batch``."""
-    return functional.cross_entropy(at_least_fp32(scores.flatten(0, 1)), batch[1].flatten())
+    mean = functional.cross_entropy(at_least_fp32(scores.flatten(0, 1)), batch[1].flatten())
+    return mean.to_local() if isinstance(mean, DTensor) else mean
 
 
 def tp_plan(model: nn.Module, *, sequence: bool) -> dict[str, ParallelStyle]:
@@ -194,5 +201,5 @@ def tp_plan(model: nn.Module, *, sequence: bool) -> dict[str, ParallelStyle]:
             output_layouts=Replicate(), desired_output_layouts=Shard(1)
         )
         plan["head.norm"] = SequenceParallel()
-    plan["head.score"] = ColwiseParallel(input_layouts=between, output_layouts=Replicate())
+    plan["head.score"] = ColwiseParallel(input_layouts=between, use_local_output=False)
     return plan

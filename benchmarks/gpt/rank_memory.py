@@ -33,7 +33,7 @@ class RankMemory:
         self._reducing = self._share.block * (self._size.reduced + self._size.gathered * 2 / 3)
 
     def moments(self) -> tuple[Memory, ...]:
-        """When a backward pass begins, when it ends, and when FSDP then reduces the two ends."""
+        """When a backward pass begins, when it ends, and when FSDP reduces the embedding."""
         found = self._begins(), self._ends()
         return (*found, self._reduces()) if self._share.block else found
 
@@ -48,7 +48,7 @@ class RankMemory:
         passing = max(self._reducing - 1.5 * self._block, 0) + self._head_gradient()
         if self._resharded:
             passing += 2 * share.block * size.gathered
-        most = max(self._loss(), self._regathered(), self._inside + again + passing)
+        most = max(self._loss(), self._inside + again + passing)
         return Memory(
             weights=self._kept + share.gathered * size.gathered + share.matrices * size.copied,
             gradients=self._early_gradients(),
@@ -61,13 +61,13 @@ class RankMemory:
         size, share = self._size, self._share
         # Those of the first block are not there yet; of FSDP's they are, but are not reduced.
         missing = 0.0
-        unreduced = self._head_gradient() + self._reducing
+        unreduced = self._reducing
         if not share.block:
             missing = self._shape.block_parameters / self._tensor * size.own
             # All are added up first, and then reduced block by block.
-            unreduced = (share.gathered + share.unit) * size.reduced
+            unreduced = share.gathered * size.reduced
         return Memory(
-            weights=self._kept + (share.ends + share.block) * size.gathered,
+            weights=self._kept + (share.first + share.block) * size.gathered,
             gradients=self._kept + unreduced,
             optimizer=self._kept * self._states,
             activations=max(self._block + self._inside - missing, 0),
@@ -75,33 +75,24 @@ class RankMemory:
         )
 
     def _reduces(self) -> Memory:
-        size, ends = self._size, self._share.ends
-        reduced = max(ends * size.gathered + self._reducing, ends * size.reduced)
+        size, first = self._size, self._share.first
+        reduced = max(first * size.gathered + self._reducing, first * size.reduced)
         return Memory(
             weights=self._kept,
-            gradients=self._kept + ends * size.gathered + reduced,
+            gradients=self._kept + first * size.gathered + reduced,
             optimizer=self._kept * self._states,
             activations=0.0,
         )
 
     def _loss(self) -> float:
-        """The scores, their softmax and its gradient, all in fp32; there for a moment."""
+        """The scores, their softmax and its gradient, all in fp32; there for a moment.
+
+        Where ranks share them, the softmax is made of single operations: they are there once more.
+        """
         if not self._share.scored:
             return 0.0
-        scores = 3 * 4 * self._tokens * self._shape.vocabulary
-        if self._resharded:
-            scores -= self._share.ends * self._size.gathered
-        return scores
-
-    def _regathered(self) -> float:
-        """What FSDP has when it gathers the ends again, beside them: their copy, the gradient.
-
-        It gathers them in one piece, and copies each parameter out of it.
-        """
-        if not self._resharded:
-            return 0.0
-        words = self._tokens * self._shape.vocabulary
-        return self._share.ends * self._size.gathered + words * self._size.low
+        copies = 3 if self._tensor == 1 else 4
+        return copies * 4 * self._tokens * self._shape.vocabulary / self._tensor
 
     def _head_gradient(self) -> float:
         if not self._share.scored or self._early_gradients():

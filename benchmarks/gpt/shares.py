@@ -55,7 +55,7 @@ class Share:
 
     kept: float  # parameters in its memory all the time
     gathered: float  # those that FSDP gathers for the whole backward pass
-    ends: float  # those of them that are not in blocks
+    first: float  # those of them that are gathered until it ends, in front of the blocks
     block: float  # those of a block that FSDP gathers for a while; 0 without FSDP
     matrices: float  # those that autocast would copy
     passes: float  # blocks whose activations it keeps, one for each microbatch in flight
@@ -64,7 +64,6 @@ class Share:
     last_is_wrapped: bool  # whether the block is, with which its backward pass begins
     waiting: float = 0.0  # messages between stages, received early or sent and kept
     scored: float = 1.0  # microbatches whose scores it keeps; 0: it does not have the head
-    unit: float = 0.0  # of a pipeline's replicas: parameters whose gradients are reduced together
 
 
 def share_of(shape: Shape, args: argparse.Namespace, ranks: int, rank: int) -> Share:
@@ -82,9 +81,9 @@ def share_of(shape: Shape, args: argparse.Namespace, ranks: int, rank: int) -> S
     if args.mode not in FSDP_MODES:
         return Share(total, 0.0, 0.0, 0.0, matrices, layers, 0.0, *wrapped)
     block = shape.block_parameters / tensor
-    ends = total - layers * block
-    stays = total if args.reshard_after_forward is False else ends
-    return Share(total / shards, stays, ends, block, matrices, layers, 0.0, *wrapped)
+    stays = total if args.reshard_after_forward is False else total - layers * block
+    first = float(shape.end_parameters[0])
+    return Share(total / shards, stays, first, block, matrices, layers, 0.0, *wrapped)
 
 
 def _of_stages(shape: Shape, args: argparse.Namespace, ranks: int, rank: int) -> Share:
@@ -110,9 +109,8 @@ def _of_stages(shape: Shape, args: argparse.Namespace, ranks: int, rank: int) ->
         block=0.0,
     )
     if args.mode == "pdp" and args.replicated_by == "fully_shard":
-        unit = float(shape.block_parameters)
-        return part(kept=parameters * size / ranks, gathered=parameters, ends=parameters, unit=unit)
-    return part(kept=parameters, gathered=0.0, ends=0.0)
+        return part(kept=parameters * size / ranks, gathered=parameters, first=parameters)
+    return part(kept=parameters, gathered=0.0, first=0.0)
 
 
 def _waiting(

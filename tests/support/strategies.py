@@ -27,6 +27,7 @@ def workload(args):
         make_model=partial(gpt.make, SHAPE),
         loss=gpt.loss,
         blocks=gpt.blocks_of,
+        ends=gpt.ends_of,
         split=data.split_batch,
         stages=stages.stages,
         stage_loss=gpt.stage_loss,

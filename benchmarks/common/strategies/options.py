@@ -78,7 +78,8 @@ _OPTIONS: dict[str, tuple[Sequence[str], dict[str, Any]]] = {
         FSDP_MODES,
         {
             "action": OnOff,
-            "help": "free gathered parameters until backward; by default not under pdp",
+            "help": "free gathered parameters until backward; by default those of blocks, and not "
+            "under pdp",
         },
     ),
     "--mixed-precision": (

@@ -23,9 +23,10 @@ class ShardMarks:
     """Marks where a rank waits for the shards of others, in each step."""
 
     is_on = True  # whether the forward passes that begin now are marked, with their backward passes
+    _in_backward = False
 
     def __init__(self, model: nn.Module, waits: Waits) -> None:
-        self._model, self._waits = model, waits
+        self._waits = waits
         for module in model.modules():
             if isinstance(module, FSDPModule):
                 before, after = self._before_gather, self._after_gather
@@ -56,20 +57,24 @@ class ShardMarks:
         self._waits.end()
 
     @torch.compiler.disable
-    def _before_return(self, module: nn.Module, _: Any, output: Any) -> None:
-        if not self.is_on:
-            return
-        at_end = module is self._model
-        _at_gradients(output, self._begin_pass if at_end else self._waits.begin)
+    def _before_return(self, _module: nn.Module, _: Any, output: Any) -> None:
+        if self.is_on:
+            _at_gradients(output, self._begin)
 
     @torch.compiler.disable
     def _after_return(self, _module: nn.Module, _: Any, output: Any) -> None:
         if self.is_on:
             _at_gradients(output, self._waits.end)
 
-    def _begin_pass(self) -> None:
-        # FSDP's own callback, which waits for the gradients, comes behind this one.
-        Variable._execution_engine.queue_callback(self._waits.begin)
+    def _begin(self) -> None:
+        if not self._in_backward:
+            # FSDP's own callback, which waits for the gradients, comes behind this one.
+            Variable._execution_engine.queue_callback(self._end_pass)
+            self._in_backward = True
+        self._waits.begin()
+
+    def _end_pass(self) -> None:
+        self._in_backward = False
         self._waits.begin()
 
 

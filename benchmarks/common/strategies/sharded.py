@@ -17,7 +17,7 @@ from torch.distributed.fsdp import (
     OffloadPolicy,
     fully_shard,
 )
-from torch.distributed.tensor.parallel import parallelize_module
+from torch.distributed.tensor.parallel import loss_parallel, parallelize_module
 
 from benchmarks.common.marks import Waits
 from benchmarks.common.strategies.batches import tensor_size
@@ -26,6 +26,7 @@ from benchmarks.common.strategies.dtypes import gathered_dtype, reduced_dtype
 from benchmarks.common.strategies.setup import Setup
 from benchmarks.common.strategies.shard_marks import ShardMarks
 from benchmarks.common.strategies.strategy import Replicas, WrappedModel
+from benchmarks.common.workload import Batch
 
 PREFETCHES = ("noop", "prehook", "posthook")
 INSIDE_GRAPHS = "compiled blocks wait for the collectives of tensor parallelism inside their graphs"
@@ -98,16 +99,19 @@ def on_mesh(
 def shard(
     model: nn.Module, blocks: Sequence[nn.Module], mesh: DeviceMesh, setup: Setup, *, reshard: bool
 ) -> None:
-    """``fully_shard`` each block and then the rest of the model.
+    """``fully_shard`` each block, the ends, and then the rest of the model.
 
-    Each is filled, or moved to the device, just before: never more than one is there in full.
+    Each is filled, or moved to the device, just before: never more than one is there in full. Only
+    blocks are resharded by default. The backward pass needs the head at once, and so it does all
+    that does not follow other blocks: PyTorch's default for the root.
     """
-    args = setup.args
+    args, ends = setup.args, setup.workload.ends(model)
     offload = OffloadPolicy()
     if args.cpu_offload:
         offload = CPUOffloadPolicy(pin_memory=setup.device.type != "cpu")
-    place = {"mesh": mesh, "reshard_after_forward": reshard, "offload_policy": offload}
-    for module in (*blocks, model):
+    for module in (*blocks, *ends, model):
+        again = reshard if module in blocks else args.reshard_after_forward is True
+        place = {"mesh": mesh, "reshard_after_forward": again, "offload_policy": offload}
         setup.fill(model, module)
         for norm in _kept_in_fp32(module, args):
             fully_shard(norm, mp_policy=MixedPrecisionPolicy(cast_forward_inputs=False), **place)
@@ -180,6 +184,15 @@ class _FSDP(WrappedModel):
 
 
 class _Tensor(WrappedModel):
+    # The scores stay shared by words: a softmax of shared ones sends two numbers for each of them.
+    def forward(self, batch: Batch) -> Tensor:
+        with loss_parallel():
+            return super().forward(batch)
+
+    def backward(self, loss: Tensor) -> None:
+        with loss_parallel():
+            super().backward(loss)
+
     def mark_waits(self, waits: Waits) -> bool:
         if self._compiler.compiles:
             self.waits_unknown = INSIDE_GRAPHS

@@ -62,6 +62,7 @@ class Model(nn.Module):
         for block in self.blocks:
             block.again = variant == "checkpoint"
             block.passes_on = variant == "passes on"
+        self.head = nn.Linear(16, 16)
 
     def forward(self, words):
         x = Takes.apply(self.embedding(words), 0.0, EMBEDDING)
@@ -70,6 +71,7 @@ class Model(nn.Module):
             x = block(x, scale=first) if self.with_first else block(x)
             if block.passes_on:
                 x, first = x
+        x = self.head(x)
         return {"loss": x.square().mean(), "scores": x}
 
 
@@ -94,14 +96,17 @@ def spent(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize("variant", ["", "no reshard", "checkpoint", "several inputs", "passes on"])
+@pytest.mark.parametrize(
+    "variant", ["", "no reshard", "checkpoint", "several inputs", "passes on", "ends apart"]
+)
 @pytest.mark.parametrize("passes", [1, 2])
 @pytest.mark.filterwarnings("ignore:FSDP2-wrapped module")
 def test_what_fsdp_takes_is_exposed_and_all_else_is_own(spent, variant, passes):
     Group.join("cpu")
     model = Model(variant)
     mesh = init_device_mesh("cpu", (1,))
-    for module in (*model.blocks, model):
+    ends = [model.embedding, model.head] if variant == "ends apart" else []
+    for module in (*model.blocks, *ends, model):
         fully_shard(module, mesh=mesh, reshard_after_forward=variant != "no reshard")
     waits = Waits(clock)
     marks = ShardMarks(model, waits)

@@ -7,7 +7,9 @@ from torch.distributed.tensor import DTensor
 from benchmarks.common import strategies
 from benchmarks.common.group import Group
 from benchmarks.common.strategies import sharded
-from tests.support.strategies import batch, options, workload
+from tests.support.fake_ranks import fake_ranks
+from tests.support.sent import Sent
+from tests.support.strategies import BATCH, SHAPE, batch, options, workload
 
 
 @pytest.fixture
@@ -35,10 +37,10 @@ def test_the_policy_names_both_types():
     assert (policy.param_dtype, policy.reduce_dtype) == (torch.bfloat16, torch.float32)
 
 
-def test_each_block_and_the_rest_are_sharded_apart(build):
+def test_each_block_and_the_ends_are_sharded_apart(build):
     strategy = build("--mode fsdp")
     parts = [m for m in strategy.model.modules() if isinstance(m, FSDPModule)]
-    assert len(parts) == 3 + 1
+    assert len(parts) == 3 + 2 + 1  # the ends, and the rest, which has no parameter
     assert all(isinstance(p, DTensor) for p in strategy.model.parameters())
 
 
@@ -49,6 +51,43 @@ def test_gradients_stay_on_their_rank_until_the_last_part(build, monkeypatch):
     with pytest.raises(KeyError), strategy.unsynced():
         raise KeyError
     assert said == [False, True]
+
+
+def sent_in_a_step(argv, ranks):
+    """What rank 0 of ``ranks`` sends in its second step."""
+    args = options(argv)
+    with fake_ranks(ranks) as group:
+        strategy = strategies.build(args, workload(args), group)
+        for step in range(2):
+            with Sent() as sent:
+                strategy.forward_backward(batch(step, 0))
+                strategy.step()
+    return sent
+
+
+@pytest.mark.filterwarnings("ignore:FSDP2-wrapped module")
+@pytest.mark.parametrize(
+    ("argv", "ends", "blocks"),
+    [("", 1, 2), ("--reshard-after-forward", 2, 2), ("--no-reshard-after-forward", 1, 1)],
+)
+def test_the_ends_are_gathered_once_in_a_step(argv, ends, blocks):
+    sent = sent_in_a_step(f"--mode fsdp {argv}", 2)
+    apart, together = sum(SHAPE.end_parameters), SHAPE.layers * SHAPE.block_parameters
+    gathered = sent.sizes["allgather_base"]
+    assert len(gathered) == 2 * ends + SHAPE.layers * blocks
+    assert sum(gathered) == 4 * (ends * apart + blocks * together)
+    assert sum(sent.sizes["reduce_scatter_base"]) == 4 * (apart + together)
+
+
+@pytest.mark.parametrize("argv", ["--mode tp", "--mode tp --sequence-parallel", "--mode tp-fsdp"])
+def test_no_rank_is_sent_the_scores_of_all_words(argv):
+    sent = sent_in_a_step(argv, 4)
+    tokens = BATCH * SHAPE.block
+    hidden = 4 * tokens * SHAPE.width  # what tensor parallelism sends around each block
+    assert sent.largest < 4 * tokens * SHAPE.vocabulary
+    assert "tp-fsdp" in argv or sent.largest == hidden
+    # Of each token the largest score, the sum of exponentials, and the score of the target.
+    assert sent.sizes["all_reduce"].count(4 * tokens) == 3
 
 
 class Block(nn.Module):

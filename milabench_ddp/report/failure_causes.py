@@ -57,9 +57,11 @@ _KINDS = [
           r"(?P<held>\S+ GiB)",
           "out of GPU memory ({size}), of which process {pid} holds {held}",
           "see whose it is (`ps -fp {pid}`), and end it; else a smaller batch{smaller}"),
-    _Kind(rf"(?:{OUT_OF_MEMORY.pattern})(?:.* capacity of (?P<size>\S+ \S+)|"
+    _Kind(rf"(?:{OUT_OF_MEMORY.pattern})(?:.* capacity of (?P<size>\S+ \S+)"
+          r"(?:.* memory (?P<peak>\S+ \S+) is allocated)?|"
           r".*; (?P<total>\S+ \S+) total capacity)?",
-          "out of GPU memory[ ({size})][ ({total})]", "a smaller batch{smaller}"),
+          "out of GPU memory[ ({size})][ ({total})][: {peak} in tensors]",
+          "a smaller batch{smaller}"),
     _Kind(r"No module named '?(?P<module>(?P<package>\w+)\.[\w.]+)", "no module {module}",
           "the installed {package} lacks it: install a version that has it"),
     _Kind(r"No module named '?(?P<module>\w+)", "no module {module}",

@@ -121,6 +121,12 @@ def test_the_cause_is_what_the_output_ends_with(
     ("said", "cause"),
     [
         (". GPU 0 has a total capacity of 44.56 GiB of which 1.06 GiB is free.", " (44.56 GiB)"),
+        (
+            ". GPU 0 has a total capacity of 39.39 GiB of which 1.06 GiB is free. Including "
+            "non-PyTorch memory, this process has 38.31 GiB memory in use. Of the allocated memory "
+            "36.92 GiB is allocated by PyTorch, and 611.21 MiB is reserved by PyTorch",
+            " (39.39 GiB): 36.92 GiB in tensors",
+        ),
         (" (GPU 0; 47.54 GiB total capacity; 31.64 GiB already allocated;", " (47.54 GiB)"),
         (
             ". GPU 0 has a total capacity of 139.80 GiB of which 713.00 MiB is free. "

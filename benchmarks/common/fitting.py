@@ -1,6 +1,7 @@
 """Whether a model fits the devices, by an estimate, and the largest batch that does."""
 
 import argparse
+import math
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from benchmarks.common.strategies.pipeline import ZERO_BUBBLE
 from benchmarks.common.workload import Workload
 
 GIB = 2**30
-CONTEXT = 2 * GIB  # of a GPU: CUDA's context and kernels, cuBLAS' workspaces, NCCL's buffers
+CONTEXT = 2.0 * GIB  # of a GPU: CUDA's context and kernels, cuBLAS' workspaces, NCCL's buffers
 SPARE = 1.05  # of an estimate: what the allocator of a GPU cannot use, and what the estimate misses
 SPARE_ZERO_BUBBLE = 1.15  # which keep more than their microbatches in flight
 MULTIPLE = 8  # of which a smaller batch is, if it can
@@ -59,35 +60,40 @@ def fit(
     first: a device that lacks the precision is told so, whatever it has of memory.
     """
     strategies.check(args, workload, group)
-    memory, device = needs(args), group.device
-    room = -group.largest(-capacity(device))
-    host = capacity(torch.device("cpu"))
+    memory, on_gpu = needs(args), group.device.type != "cpu"
+    room, host = -group.largest(-capacity(group.device)), capacity(torch.device("cpu"))
     zero_bubble = args.mode in PIPELINES and args.schedule in ZERO_BUBBLE
-    whose = f"{args.model} in mode {args.mode} on {group.world_size} ranks needs "
-    whose += "at least" if zero_bubble else "about"
+    spare, beside = 1.0, memory.host
+    if on_gpu:
+        spare, beside = SPARE_ZERO_BUBBLE if zero_bubble else SPARE, CONTEXT
+    usable = (room - beside) / spare
 
-    def usable(found: Memory) -> float:
-        if device.type == "cpu":
-            return room - found.host
-        return (room - CONTEXT) / (SPARE_ZERO_BUBBLE if zero_bubble else SPARE)
+    def fits(found: Memory) -> bool:
+        return found.total <= usable and not (on_gpu and found.host > host)
 
-    if device.type != "cpu" and memory.host > host:
-        raise SkippedError(
-            f"{whose} {memory.host / GIB:.1f} GiB of the host for offloading, but it has "
-            f"{host / GIB:.1f}: offload less, or use more nodes"
-        )
-    if memory.total <= usable(memory):
+    if fits(memory):
         return memory
-    whose += f" {memory.total / GIB:.1f} GiB on each ({memory}), "
-    whose += f"but {usable(memory) / GIB:.1f} can be used"
+    why = f"{args.model} in mode {args.mode} on {group.world_size} ranks needs "
+    why += "at least" if zero_bubble else "about"
+    if memory.total > usable:
+        why += f" {memory.total / GIB:.1f} GiB on each ({memory}), "
+        why += f"but {usable / GIB:.1f} can be used"
+    else:
+        why += f" {memory.host / GIB:.1f} GiB of the host for offloading, but it has "
+        why += f"{host / GIB:.1f}"
+    found = memory
     for fewer in _smaller(args, group, workload):
         found = needs(fewer)
-        if found.total <= usable(found):
+        if fits(found):
             break
     else:
-        raise SkippedError(f"{whose}: use a mode that shards more, more ranks, or larger devices")
+        least = math.ceil((found.total * spare + beside) / GIB)
+        advice = f"use a mode that shards more, more ranks, or devices of {least} GiB"
+        if found.total <= usable:
+            advice = "offload less, or use more nodes"
+        raise SkippedError(f"{why}: {advice}")
     if not args.fit_batch:
-        raise SkippedError(f"{whose}: --batch-size {fewer.batch_size} fits")
+        raise SkippedError(f"{why}: --batch-size {fewer.batch_size} fits")
     args.fitted = {"asked_batch_size": args.batch_size, "device_gib": round(room / GIB, 1)}
     args.batch_size = fewer.batch_size
     return found

@@ -55,11 +55,24 @@ def test_without_the_option_it_is_skipped_with_the_batch_that_fits():
 
 
 @pytest.mark.parametrize(
-    ("argv", "gib"), [("--batch-size 32", 4), ("--batch-size 4 --mode pipeline", 8)]
+    ("argv", "gib", "least"),
+    [("--batch-size 32", 4, 6), ("--batch-size 4 --mode pipeline", 8, 12)],  # 5.15, 11.45
 )
-def test_where_no_batch_fits_it_says_what_to_do(argv, gib):
-    with pytest.raises(SkippedError, match="use a mode that shards more, more ranks, or larger"):
+def test_where_no_batch_fits_it_says_which_devices_would_do(argv, gib, least):
+    why = rf"more ranks, or devices of {least} GiB$"
+    with pytest.raises(SkippedError, match=why):
         fitted(f"{argv} --fit-batch", gib, 2)
+    assert fitted(f"{argv} --fit-batch", least, 2).batch_size in (1, 4)
+
+
+def test_what_is_offloaded_must_fit_the_host():
+    args = gpt_main.options().parse_args(["--batch-size=32", "--fit-batch"])
+    workload = gpt_main.make_workload(args, shape_of("GPTSmall"))
+    with fake_gpu(80, host=100) as group:
+        with pytest.raises(SkippedError, match=r"128.0 GiB of the host .* 100.0: offload less"):
+            fitting.fit(args, group, workload, lambda _: Memory(1, 1, 1, 1, 128 * GIB))
+        fitting.fit(args, group, workload, lambda a: Memory(1, 1, 1, 1, 4 * a.batch_size * GIB))
+    assert args.batch_size == 24
 
 
 def test_the_smallest_device_decides_for_all(monkeypatch):

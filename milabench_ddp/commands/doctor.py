@@ -81,6 +81,7 @@ def diagnoses(options: LaunchOptions) -> list[Diagnosis]:
         "slurm": partial(place_checks.slurm, kind == "slurm", limit),
     }
     if request.hosts and runner is not None:
+        runner = setup.inside(runner, base, cluster.arch if cluster else "", ())
         hosts = (request.hosts, system.sshkey, base, runner, limit)
         checks["ssh"] = partial(place_checks.hosts, *hosts)
     return examine(checks, left)

@@ -30,7 +30,8 @@ def main(options: LaunchOptions) -> int:
         profile = runner_of(profile).profile(profile, cluster)
     facts = setup.machine_facts(cluster, system, base)
     suite = load(setup.request(options, system), facts, without_programs=True)
-    profile = setup.inside(profile, base, cluster, suite.benchmarks)
+    if profile is not None:
+        profile = setup.inside(profile, base, cluster.arch, suite.benchmarks)
     setup.learn_secrets(suite.benchmarks, profile)
     site, run = setup.site(options, profile), base / "runs" / NAME
     repetition = repetition_of(options, profile)

@@ -156,7 +156,8 @@ def _created(options: RunOptions, sides: tuple[str, ...] = ()) -> RunContext:
         node = Node(socket.gethostname().split(".")[0], (), 0)
         profile = runner.profile(profile, cluster)
     suite = load(setup.request(options, system), setup.machine_facts(cluster, system, base))
-    profile = setup.inside(profile, base, cluster, suite.benchmarks)
+    if profile is not None:
+        profile = setup.inside(profile, base, cluster.arch, suite.benchmarks)
     setup.learn_secrets(suite.benchmarks, profile)
     notes = () if options.quiet else suite.notes
     for said in (*notes, *(f"warning: {said}" for said in suite.warnings)):
@@ -189,9 +190,7 @@ def _created(options: RunOptions, sides: tuple[str, ...] = ()) -> RunContext:
     if profile is not None and profile.python is not None:  # this one measures nothing
         machine |= {"packages": {}, "pytorch": {}, "python": ""}
     if profile is not None and profile.container is not None:
-        from ..dispatch.image import image_facts  # knows Slurm's commands, which few runs need
-
-        machine["container"] = image_facts(profile.container)
+        machine["container"] = profile.container.facts()
     context = create_run(base, options.name, suite, plan, machine)
     context.warnings = warnings
     if not options.quiet:
@@ -220,14 +219,12 @@ def _resumed(options: RunOptions, run: RunDir) -> RunContext:
     context = resume_run(run, options.settings)
     plan = context.plan
     setup.check_settings(options, plan.runner)
-    if own := plan.runner and plan.runner.container:
-        from ..dispatch.image import image_facts
-
-        if image_facts(own) != context.header.machine.get("container"):
-            raise DispatchError(
-                f"{own.image} has changed since the run began: what is missing would be measured "
-                f"with other software: begin a new run"
-            )
+    own = plan.runner and plan.runner.container
+    if own and own.facts() != context.header.machine.get("container"):
+        raise DispatchError(
+            f"{own.image} has changed since the run began: what is missing would be measured with "
+            f"other software: begin a new run"
+        )
     if context.benchmarks:
         request = NodeRequest(plan.nodes, plan.gpus, plan.arch, plan.hosts)
         # A host that lacks the devices is refused before the state of the run is touched.

@@ -178,23 +178,21 @@ def resolve_request(options: SuiteOptions) -> tuple[SuiteRequest, MachineFacts]:
 
 
 def inside(
-    profile: RunnerProfile | None, base: Path, cluster: Cluster, benchmarks: Iterable[Benchmark]
-) -> RunnerProfile | None:
+    profile: RunnerProfile, base: Path, arch: str, benchmarks: Iterable[Benchmark]
+) -> RunnerProfile:
     """The profile with its container, which gets the folders that these benchmarks need."""
-    if profile is None or profile.container is None:
+    if profile.container is None:
         return profile
-    own, package, top = profile.container, Path(__file__).parents[1], shipped_root()
-    own = replace(own, image=str(own.path or own.image))
+    package, top = Path(__file__).parents[1], shipped_root()
+    own = replace(profile.container, image=str(profile.container.path or profile.container.image))
     programs = [benchmark.program.parent for benchmark in benchmarks if not benchmark.module]
     folders = [Path.cwd(), base, package, top, *programs]
-    options, prefix = container_words(own, folders, cluster.arch)
-    pairs = [option.removeprefix("--").partition("=") for option in options]
+    options, prefix = container_words(own, folders, arch)
     of_checkout = {"PYTHONPATH": str(top)} if top == package.parent else {}
     changes = {
         "container": own,
         "python": profile.python or "python3",
-        "srun_options": {name: value or True for name, _, value in pairs}
-        | dict(profile.srun_options),
+        "srun_options": (*options, *profile.srun_options),
         "command_prefix": (*profile.command_prefix, *prefix),
         "environment": {**of_checkout, **profile.environment},
     }
@@ -210,8 +208,8 @@ def site(options: LaunchOptions, profile: RunnerProfile | None = None) -> Site:
     python = (profile and profile.python) or sys.executable
     pythons = sorted((base_folder(options) / "venv").glob("*/bin/python"))
     shim = shipped_root() / "benchmarks" / "common" / "with_voir.py"
-    is_contained = profile is not None and profile.container is not None
-    venvs = {} if is_contained else {p.parent.parent.name: str(p) for p in pythons}
+    is_inside = profile is not None and profile.container is not None
+    venvs = {} if is_inside else {p.parent.parent.name: str(p) for p in pythons}
     return Site(python, venvs, shim, launcher, options.numa_binding == "node")
 
 

@@ -1,12 +1,11 @@
 """Containers of a runner profile: the words before an agent, or options of srun, of each kind.
 
-An agent is inside together with its programs: it supervises them by their pids, and they report
-through its FIFOs. What each kind keeps from a container by itself is given to it here: the
-variables of the node, its network, shared memory and GPUs, and standard input.
+An agent is inside together with its programs, whose pids and FIFOs do not reach outside.
 """
 
 import re
 import shlex
+import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -35,48 +34,65 @@ class Container(Struct, frozen=True, forbid_unknown_fields=True):
         is_path = self.kind in ("apptainer", "charliecloud") and "://" not in self.image
         return Path(self.image).absolute() if is_path or self.image[0] in "./" else None
 
+    def facts(self) -> dict[str, str]:
+        """The kind, the image and, of a path, its digest; raises ConfigError if it is not there."""
+        facts = {"kind": self.kind, "image": self.image}
+        if self.path is None:  # each node has its own
+            return facts
+        try:
+            return {**facts, "digest": f"sha256:{_digest(self.path)}"}
+        except OSError as error:
+            raise ConfigError(
+                f"no image {self.image}: {error.strerror}: make it, or name another as `container: "
+                f"{{image: ...}}`; this host and all nodes must see it under that path"
+            ) from error
 
-class Runtime(Struct, frozen=True):
-    """A command, in which MOUNTS, GPUS, OPTIONS and IMAGE are filled in; of pyxis, for srun."""
 
-    command: str  # as a shell has it
-    mount: str
-    gpus: Mapping[str, str] = {}  # by the kind of device
+def _digest(path: Path) -> str:
+    """The SHA-256 of a file; of a folder that of the names, sizes and times of its files."""
+    import hashlib  # every command loads this file, and few a container (3 ms)
+
+    if not path.is_dir():
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    found = hashlib.sha256()
+    for each in sorted(path.rglob("*")):
+        told, name = each.lstat(), each.relative_to(path)
+        if not stat.S_ISDIR(told.st_mode):
+            found.update(f"{name}\0{told.st_size}\0{told.st_mtime_ns}\n".encode(errors="replace"))
+    return found.hexdigest()
 
 
-RUNTIMES: Mapping[str, Runtime] = {
-    # apptainer.org/docs/user/main: cli/apptainer_exec.html, gpu.html, bind_paths_and_mounts.html
-    "apptainer": Runtime(
-        "apptainer exec GPUS MOUNTS OPTIONS IMAGE", "--bind={}", {"cuda": "--nv", "rocm": "--rocm"}
-    ),
-    # charliecloud.io/latest/ch-run.html
-    "charliecloud": Runtime("ch-run MOUNTS OPTIONS IMAGE --", "--bind={}"),
-    # github.com/NVIDIA/enroot: doc/cmd/start.md, doc/image-format.md, conf/hooks/98-nvidia.sh.
-    # It has no option for all variables.
-    "enroot": Runtime(
+# The command of each kind as a shell has it, of pyxis options of srun, and a mount. It hands on the
+# variables, the network and the shared memory of the node, and standard input.
+RUNTIMES: Mapping[str, tuple[str, str]] = {
+    "apptainer": ("apptainer exec {gpus} {mounts} {options} {image}", "--bind={}"),
+    "charliecloud": ("ch-run {mounts} {options} {image} --", "--bind={}"),
+    "enroot": (
         'bash -c \'exec enroot start $(compgen -e | grep -vxE "HOME|(LD_LIBRARY_)?PATH|ENROOT_.*" '
-        '| sed s/^/--env=/) "$@"\' enroot GPUS MOUNTS OPTIONS IMAGE',
+        '| sed s/^/--env=/) "$@"\' enroot {gpus} {mounts} {options} {image}',
         "--mount={}:none:x-create=auto,rbind",
-        {"cuda": "-e NVIDIA_VISIBLE_DEVICES=all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility"},
     ),
-    # docs.podman.io: podman-run(1); docs.nvidia.com: Container Toolkit, CDI; rocm.docs.amd.com.
     # Without a control group of its own it stays in that of its job, and needs its own pids.
-    "podman": Runtime(
+    "podman": (
         "podman run --rm --interactive --pull=never --log-driver=none --cgroups=disabled "
-        "--network=host --ipc=host --env-host --security-opt=label=disable GPUS MOUNTS OPTIONS "
-        "--entrypoint= IMAGE",
+        "--network=host --ipc=host --env-host --security-opt=label=disable {gpus} {mounts} "
+        "{options} --entrypoint= {image}",
         "--volume={}",
-        {
-            "cuda": "--device=nvidia.com/gpu=all",
-            "rocm": "--device=/dev/kfd --device=/dev/dri --group-add=keep-groups",
-        },
     ),
-    # github.com/NVIDIA/pyxis/wiki/Usage. Packages in a home folder may be of another Python.
-    "pyxis": Runtime(
-        "--container-image=IMAGE MOUNTS --no-container-mount-home --no-container-entrypoint "
-        "OPTIONS",
+    # Packages in a home folder may be of another Python.
+    "pyxis": (
+        "--container-image={image} {mounts} --no-container-mount-home --no-container-entrypoint "
+        "{options}",
         "--container-mounts={}",
     ),
+}
+GPUS: Mapping[tuple[str, str], str] = {
+    ("apptainer", "cuda"): "--nv",
+    ("apptainer", "rocm"): "--rocm",
+    ("enroot", "cuda"): "--env=NVIDIA_VISIBLE_DEVICES=all --env=NVIDIA_DRIVER_CAPABILITIES=all",
+    ("podman", "cuda"): "--device=nvidia.com/gpu=all",
+    ("podman", "rocm"): "--device=/dev/kfd --device=/dev/dri --group-add=keep-groups",
 }
 _INSIDE = (
     'cd "$0" && { command -v "$1" >/dev/null || { echo "there is no $1 in" %s": name another as '
@@ -87,25 +103,22 @@ _INSIDE = (
 def container_words(own: Container, folders: Sequence[Path], arch: str) -> tuple[Words, Words]:
     """The options of srun for a container, and the words before a command that runs in it.
 
-    Args:
-        folders: what a run needs, at the same paths inside; in the first one it starts.
-        arch: the kind of its devices.
+    It gets ``folders`` at the same paths, and starts in the first; ``arch`` is of its devices.
     """
-    runtime, outer = RUNTIMES[own.kind], [each for each in folders if each != Path("/")]
-    alone = [each for each in outer if not any(other in each.parents for other in outer)]
-    pairs = [mount if ":" in mount else f"{mount}:{mount}" for mount in own.mounts]
-    mounts = [*dict.fromkeys([f"{each}:{each}" for each in alone] + pairs)]
-    for mount in mounts:
+    outer = [each for each in folders if each != Path("/")]
+    pairs = [f"{each}:{each}" for each in outer if not any(o in each.parents for o in outer)]
+    pairs += [mount if ":" in mount else f"{mount}:{mount}" for mount in own.mounts]
+    for mount in (mounts := [*dict.fromkeys(pairs)]):
         if not re.fullmatch(_MOUNTS, mount):
             raise ConfigError(f"{mount}: a container cannot mount a path with a space, `:` or `,`")
-    of_srun = own.kind == "pyxis"
-    several = {
-        "MOUNTS": [runtime.mount.format(m) for m in ([",".join(mounts)] if of_srun else mounts)],
-        "GPUS": runtime.gpus.get(arch, "").split(),
-        "OPTIONS": own.options,
-    }
-    words: list[str] = []
-    for word in shlex.split(runtime.command):
-        words += several.get(word, (word.replace("IMAGE", own.image),))
+    is_pyxis = own.kind == "pyxis"
+    command, of_mount = RUNTIMES[own.kind]
+    text = command.format(
+        gpus=GPUS.get((own.kind, arch), ""),
+        mounts=shlex.join(map(of_mount.format, [",".join(mounts)] if is_pyxis else mounts)),
+        options=shlex.join(own.options),
+        image=shlex.quote(own.image),
+    )
+    words = tuple(shlex.split(text))
     inside = ("sh", "-c", _INSIDE % shlex.quote(own.image), str(folders[0]))
-    return (tuple(words), inside) if of_srun else ((), (*words, *inside))
+    return (words, inside) if is_pyxis else ((), (*words, *inside))

@@ -5,7 +5,7 @@ and its names in sbatch and submitit.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
@@ -49,6 +49,11 @@ _environment = named_words(r"[A-Za-z_][A-Za-z0-9_]*", "a variable of a shell")
 _options = named_words(
     r"[A-Za-z][A-Za-z0-9_-]*", "an option of sbatch or srun", _one_line, flags=True
 )
+
+
+def _words_of_srun(key: str, node: TreeNode) -> tuple[str, ...]:
+    options = _options(key, node).items()
+    return tuple(f"--{name}" if value is True else f"--{name}={value}" for name, value in options)
 
 
 def _commands(key: str, node: TreeNode) -> tuple[str, ...]:
@@ -151,8 +156,8 @@ class RunnerProfile:
         "other options of sbatch, by their long names; true or null: one without a value",
         _options,
     )
-    srun_options: Mapping[str, str | bool] = setting(
-        {}, "options of the srun that starts agents, in the same way", _options
+    srun_options: tuple[str, ...] = setting(
+        (), "options of the srun that starts agents, in the same way", _words_of_srun
     )
     setup: tuple[str, ...] = setting((), "shell commands that run before a node's agent", _commands)
     command_prefix: tuple[str, ...] = setting(
@@ -227,26 +232,14 @@ def read_profile(path: Path) -> RunnerProfile:
             f"{shown(path)}: `gres: false` needs `exclusive: true`: Slurm could give the same GPUs "
             f"to two jobs"
         )
-    own = profile.container
-    of_srun = profile.srun_options or (own and own.kind == "pyxis")
-    if of_srun and profile.kind != "slurm":
-        raise ConfigError(f"{shown(path)}: pyxis and `srun_options` need `kind: slurm`")
-    if profile.cluster != "slurm" and (of_srun or own or profile.command_prefix or profile.python):
+    of_srun = profile.srun_options or (profile.container and profile.container.kind == "pyxis")
+    of_agents = of_srun or profile.container or profile.command_prefix or profile.python
+    if (of_srun and profile.kind != "slurm") or (of_agents and profile.cluster != "slurm"):
         raise ConfigError(
-            f"{shown(path)}: `cluster: {profile.cluster}` has no agents, but this process: no "
-            f"`container`, `command_prefix`, `python` or `srun_options`"
+            f"{shown(path)}: `srun_options` and pyxis need `kind: slurm`; with `cluster: local` or "
+            f"`debug` there are no agents, so no `container`, `command_prefix` or `python`"
         )
     return profile
-
-
-def option_words(
-    options: Mapping[str, object], quoted: Callable[[str], str] = str
-) -> Iterator[str]:
-    """Options by their long names, with dashes; true is one without a value, None is left out."""
-    for name, value in options.items():
-        if value is not None:
-            of_value = "" if value is True else f"={quoted(str(value))}"
-            yield f"--{name.replace('_', '-')}{of_value}"
 
 
 def with_settings(profile: RunnerProfile, settings: Mapping[str, Any]) -> RunnerProfile:

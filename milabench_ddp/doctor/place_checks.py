@@ -84,11 +84,12 @@ def hosts(
 
     with NamedTemporaryFile(prefix=_SEEN, dir=base) as seen, ThreadPoolExecutor(32) as pool:
         lost = shlex.quote(f"{base} is another folder there, or not there")
+        python = runner.python or sys.executable
         script = "\n".join(
             [
                 *setup_lines(runner.setup, runner.environment),
                 f"test -e {shlex.quote(seen.name)} || {{ echo {lost} >&2; exit 1; }}",
-                f"exec {shlex.quote(sys.executable)} -c 'import milabench_ddp'",
+                shlex.join(["exec", *runner.command_prefix, python, "-c", "import milabench_ddp"]),
             ]
         )
         reasons = list(pool.map(why_not, nodes))
@@ -97,4 +98,4 @@ def hosts(
     for said in said_together((NodeState(node.name), f": {why}") for node, why in tried if why):
         yield error(said.sentence, f"try {shells[said.nodes[0]]} true")
     if not any(reasons):
-        yield ok(f"{len(nodes)} hosts answer, and see {base} and {sys.executable}")
+        yield ok(f"{len(nodes)} hosts answer, and see {base} and {python}")

@@ -1,5 +1,7 @@
 """The command lines of containers, each as the documentation of its runtime has them."""
 
+import hashlib
+import os
 import shlex
 import subprocess
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 from milabench_ddp.config.container import RUNTIMES, Container, container_words
 from milabench_ddp.config.runner_profile import read_profile
 from milabench_ddp.errors import ConfigError
+from milabench_ddp.hidden import SECRETS
 from tests.golden import check_golden
 from tests.support.configuration import write
 
@@ -22,13 +25,24 @@ def own(kind: Any, image: str = "/shared/torch.img", **changes: Any) -> Containe
     return Container(kind, image, **changes)
 
 
+SOURCES = {
+    "apptainer": "apptainer.org/docs/user/main: cli/apptainer_exec.html, gpu.html",
+    "charliecloud": "ch-run(1) of 0.31, charliecloud.io/latest/ch-run.html",
+    "enroot": "github.com/NVIDIA/enroot: doc/cmd/start.md, doc/image-format.md, conf/hooks",
+    "podman": "podman-run(1) of 4.3; Container Toolkit: CDI; rocm.docs.amd.com",
+    "pyxis": "github.com/NVIDIA/pyxis/wiki/Usage, args.c",
+}
+
+
 def test_golden() -> None:
     lines = []
     for kind in RUNTIMES:
+        lines.append(f"# {SOURCES[kind]}")
         made = own(kind, IMAGES.get(kind, "/shared/torch.img"), mounts=("/data", "/s:/tmp/s"))
         for arch in ("cuda", "rocm", "cpu"):
             srun, prefix = container_words(made, FOLDERS, arch)
             words = [*(["srun", *srun] if srun else ()), *prefix[:-4], "python3", "a.py"]
+            assert SECRETS.learn(words) == words  # no option looks like a password's
             lines += [f"# {kind}, {arch}", shlex.join(words)]
     check_golden("config/containers.sh", "\n".join(lines) + "\n")
 
@@ -109,10 +123,50 @@ def test_an_image_is_a_path_or_a_name(here: Path, kind: Any, image: str, path: s
         ("kind: ssh\ncontainer: {kind: podman, image: x, mounts: ['/a:/b:ro']}", MOUNTS),
         ("kind: ssh\ncontainer: {kind: podman, image: x, mounts: ['/a,/b']}", MOUNTS),
         ("kind: ssh\ncontainer: {kind: podman}", "`container` in r.yaml:2 has no `image`"),
-        ("kind: ssh\ncontainer: {kind: pyxis, image: x}", "r.yaml: pyxis and `srun_options` need"),
+        ("kind: ssh\ncontainer: {kind: pyxis, image: x}", "r.yaml: `srun_options` and pyxis need"),
     ],
 )
 def test_a_bad_container_is_named(here: Path, text: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read_profile(write("r.yaml", text + "\n"))
     assert str(caught.value).startswith(message)
+
+
+def digest(image: Path) -> str:
+    return own("apptainer", str(image)).facts()["digest"]
+
+
+def test_the_digest_of_a_file_is_that_of_its_content(tmp_path: Path) -> None:
+    image = tmp_path / "torch.sif"
+    image.write_bytes(b"image" * 1000)
+    assert digest(image) == f"sha256:{hashlib.sha256(b'image' * 1000).hexdigest()}"
+
+
+def test_that_of_a_folder_changes_with_each_of_its_files(tmp_path: Path) -> None:
+    image = tmp_path / "torch"
+    (image / "usr" / "lib").mkdir(parents=True)
+    file, link = image / "usr" / "lib" / "a.so", image / "lib"
+    file.write_text("a")
+    link.symlink_to("usr/lib")
+    os.utime(file, ns=(0, 1))
+    found = [digest(image), digest(image)]
+    os.utime(file, ns=(0, 2))
+    found.append(digest(image))
+    file.write_text("ab")
+    os.utime(file, ns=(0, 2))
+    found.append(digest(image))
+    file.rename(file.with_name("b.so"))
+    found.append(digest(image))
+    link.unlink()
+    found.append(digest(image))
+    assert found[0] == found[1]
+    assert len(set(found)) == 5
+
+
+def test_a_path_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"^no image .*none\.sif: No such file or directory: "):
+        digest(tmp_path / "none.sif")
+
+
+def test_a_name_is_not_looked_up() -> None:
+    assert own("podman", "torch:2").facts() == {"kind": "podman", "image": "torch:2"}

@@ -73,7 +73,7 @@ def test_every_key(here: Path) -> None:
             "NCCL_IB_DISABLE": "0",
         },
         options={"reservation": "mine", "exclusive": True, "hold": True, "nice": "100"},
-        srun_options={"mpi": "none", "exact": True},
+        srun_options=("--mpi=none", "--exact"),
         command_prefix=("numactl", "--interleave=all", "a b"),
         container=Container("enroot", "torch", ("/data",), ("--rw",)),
         python="/shared/bin/python",
@@ -164,9 +164,9 @@ def test_what_it_does_not_say_is_the_clusters_choice(here: Path) -> None:
         ("kind: ssh\ncommand_prefix: a b", "wrong value for `command_prefix` in r.yaml:2: exp"),
         (
             "kind: local\nsrun_options: {mpi: none}",
-            "r.yaml: pyxis and `srun_options` need `kind: slurm`",
+            "r.yaml: `srun_options` and pyxis need `kind: slurm`",
         ),
-        ("kind: slurm\ncluster: debug\npython: p", "r.yaml: `cluster: debug` has no agents"),
+        ("kind: slurm\ncluster: debug\npython: p", "r.yaml: `srun_options` and pyxis need"),
     ],
 )
 def test_a_bad_value_is_named_with_its_line(here: Path, text: str, message: str) -> None:

@@ -19,7 +19,6 @@ from msgspec import Struct
 
 from ...caller import restore_environment
 from ...codec import read_record
-from ...config.runner_profile import option_words
 from ...config.schema import Benchmark
 from ...display.plain import PlainProgress
 from ...errors import DispatchError
@@ -132,7 +131,7 @@ class JobTask(Struct, frozen=True):
         if own_id():
             profile = plan.runner
             assert profile is not None
-            hosts, others = keep_nodes(count), tuple(option_words(profile.srun_options))
+            hosts = keep_nodes(count)
 
             def step(mine: Sequence[str], *, is_again: bool = False) -> AgentCommand:
                 options = AgentOptions(
@@ -142,7 +141,7 @@ class JobTask(Struct, frozen=True):
                 script = agent_script(options, profile)
                 count = len(mine)  # the job's own may be of an attempt on more nodes
                 where = (f"--nodes={count}", f"--ntasks={count}", f"--nodelist={','.join(mine)}")
-                shell = (*_SRUN, *others, *where, "bash", "-c")
+                shell = (*_SRUN, *profile.srun_options, *where, "bash", "-c")
                 return AgentCommand(shell, script, is_step=True)
 
             def again(host: str) -> AgentCommand:

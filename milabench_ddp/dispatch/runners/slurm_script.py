@@ -9,7 +9,7 @@ its job, since there is no coordinator to go on without it.
 
 import shlex
 
-from ...config.runner_profile import SETTINGS, RunnerProfile, option_words, with_settings
+from ...config.runner_profile import SETTINGS, RunnerProfile, with_settings
 from ...config.schema import Benchmark
 from ...hidden import SECRETS
 from ...plan.bash import comment, expanded, here_document, needs, render, within
@@ -39,7 +39,7 @@ _TRAP = "trap : TERM USR2"
 def render_jobs(request: ScriptRequest) -> str:
     profile = request.profile
     assert profile is not None
-    srun = " ".join(["srun", *option_words(profile.srun_options, expanded)])
+    srun = " ".join(["srun", *map(expanded, SECRETS.learn(list(profile.srun_options)))])
     benchmarks: dict[str, Benchmark] = {}
     for launch in request.launches:
         benchmarks.setdefault(launch.benchmark.name, launch.benchmark)
@@ -56,7 +56,7 @@ def render_jobs(request: ScriptRequest) -> str:
         interface = shlex.quote(profile.network_interface or "")
         of_job = [
             "#!/usr/bin/env bash",
-            *(f"#SBATCH {flag}" for flag in flags(profile, job)),
+            *(f"#SBATCH --{flag}" for flag in flags(profile, job)),
             _HOSTS,
             *([_ADDRESS.replace("{}", interface)] if profile.network_interface else ()),
             f"export MASTER_PORT=$(({port} + SLURM_JOB_ID % {max(last - port + 2 - jobs, 1)}))",
@@ -69,7 +69,7 @@ def render_jobs(request: ScriptRequest) -> str:
 
 
 def flags(profile: RunnerProfile, job: JobState) -> list[str]:
-    """The options of sbatch for a job."""
+    """The options of sbatch for a job, without their dashes."""
     profile = _requesting(profile, job.nodes)
     is_alone = "singleton" in str(profile.options.get("dependency"))  # of jobs of one name
     name = "milabench" if is_alone else job.name
@@ -79,8 +79,15 @@ def flags(profile: RunnerProfile, job: JobState) -> list[str]:
         if setting.sbatch:
             option, _, form = setting.sbatch.partition("=")
             words[option] = form.format(value) if form else value
-    words |= other_options(profile)
-    return list(option_words(words, lambda value: shlex.quote(SECRETS.hide(value))))
+    for name, value in other_options(profile).items():
+        words[name.replace("_", "-")] = value
+    found = []
+    for option, value in words.items():
+        if value is True:
+            found.append(option)
+        elif value is not None:
+            found.append(f"{option}={shlex.quote(SECRETS.hide(str(value)))}")
+    return found
 
 
 def parameters(profile: RunnerProfile, nodes: int) -> dict[str, object]:

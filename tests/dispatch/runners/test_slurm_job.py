@@ -112,7 +112,7 @@ def test_in_slurm_the_agents_are_steps_of_the_job(
         "slurm",
         setup=("module load cuda",),
         environment={"NCCL_DEBUG": "WARN"},
-        srun_options={"mpi": "none", "exact": True},
+        srun_options=("--mpi=none", "--exact"),
     )
     run = context(tmp_path, *parts, nodes=3, runner=profile)
     write_record(run.run.job_json("all"), JobState("all", 3, ("a", "b", "c")))

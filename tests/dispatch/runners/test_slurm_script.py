@@ -92,12 +92,12 @@ def test_the_scheduler_is_asked_for_what_run_asks_for() -> None:
     slurm = {key.removeprefix("slurm_"): value for key, value in told.items()}
     slurm["time"], slurm["ntasks_per_node"] = slurm.pop("timeout_min"), slurm.pop("tasks_per_node")
     text = submitit._make_sbatch_string("x", folder="/f", job_name="j", **slurm)
-    theirs = {line.removeprefix("#SBATCH ") for line in text.splitlines() if "#SBATCH" in line}
+    theirs = {line.removeprefix("#SBATCH --") for line in text.splitlines() if "#SBATCH" in line}
     ours = set(flags(RUNNER, JobState("j", 3, ("a",))))
     assert ours - theirs == set()
     # Only `run` sets its logs' place and survives a lost node, which needs a coordinator.
     beside = {line.partition("=")[0] for line in theirs - ours}
-    assert beside == {f"--{name}" for name in ("error", "output", "open-mode", "wckey", "no-kill")}
+    assert beside == {"error", "output", "open-mode", "wckey", "no-kill"}
 
 
 def test_there_is_nothing_to_submit() -> None:
@@ -125,8 +125,8 @@ def test_where_slurm_knows_no_gpus_it_is_asked_for_whole_nodes() -> None:
     found, words = parameters(profile, 3), flags(profile, JobState("j", 3, ("a",)))
     assert "gpus_per_node" not in found
     assert found["slurm_additional_parameters"]["exclusive"] is True
-    assert not [word for word in words if word.startswith(("--gpus", "--gres"))]
-    assert "--exclusive" in words
+    assert not [word for word in words if word.startswith(("gpus", "gres"))]
+    assert "exclusive" in words
 
 
 def test_what_a_profile_does_not_say_is_left_to_the_cluster() -> None:
@@ -171,7 +171,7 @@ def test_no_text_becomes_a_command(tmp_path: Path, attack: str) -> None:
         "slurm",
         setup=setup,
         environment={"B": text},
-        srun_options={"comment": text},
+        srun_options=(f"--comment={text}",),
         command_prefix=("env", f"D={text}"),
     )
     script = SlurmRunner().script(ScriptRequest(profile, launches, 1, sys.executable, [text]))
@@ -186,8 +186,8 @@ def test_no_text_becomes_a_command(tmp_path: Path, attack: str) -> None:
 @pytest.mark.parametrize("attack", ["a b", "a --wrap=x", 'it\'s "so"', "$(id)", "#x", "a\\b"])
 def test_the_value_of_an_option_is_one_word(attack: str) -> None:
     found = flags(RunnerProfile("slurm", account=attack), JobState("j", 1, ("a",)))
-    (word,) = (word for word in found if word.startswith("--account="))
-    assert shlex.split(word) == [f"--account={attack}"]
+    (word,) = (word for word in found if word.startswith("account="))
+    assert shlex.split(word) == [f"account={attack}"]
 
 
 def test_secrets_of_a_profile_come_from_the_environment() -> None:

@@ -100,7 +100,7 @@ def test_options_reach_sbatch_with_and_without_a_value(
     submit(folder, profile, jobs()[:1], lambda _: None)
     for lines in (
         given.read_text().splitlines(),
-        [f"#SBATCH {flag}" for flag in flags(profile, jobs()[0])],
+        [f"#SBATCH --{flag}" for flag in flags(profile, jobs()[0])],
     ):
         words = {line.removeprefix("#SBATCH ") for line in lines if line.startswith("#SBATCH ")}
         (comment,) = (word for word in words if word.startswith("--comment"))

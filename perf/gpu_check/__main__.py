@@ -11,6 +11,7 @@ an archive was unpacked, goes on with what was cut off. Packages that are missin
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -24,7 +25,7 @@ from .steps import Steps
 ROOT = Path(__file__).resolve().parents[2]
 LINES = 40  # on the screen
 WIDTH = 100
-TO_PACK = 5.0  # seconds
+TO_PACK = 10.0  # seconds, and to report
 DEVICE = """
 import sys, torch
 kind, version = sys.argv[1], f"torch {torch.__version__} (CUDA {torch.version.cuda})"
@@ -79,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "PATH": f"{site / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    if lacking := packages.provide(ROOT / "wheels", site):
+    if lacking := packages.provide(ROOT / "wheels", site, environ):
         print(lacking, file=sys.stderr)
         return 2
     command = [sys.executable, "-c", DEVICE, asked.device]
@@ -89,6 +90,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     print(device.stdout.strip()[:WIDTH])
 
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # ends the step, too
+    target.parent.mkdir(parents=True, exist_ok=True)
     steps = Steps(folder, environ, begin + asked.seconds - TO_PACK)
     for part in asked.parts or PARTS:
         for step in PARTS[part](asked.device, folder):
@@ -99,9 +102,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(*(row[:WIDTH] for row in rows[:room]), sep="\n")
     if rows[room:]:
         print(f"... and {len(rows[room:])} more rows in the archive")
-    print(
-        f"{target}: {target.stat().st_size / 1e6:.2f} MB; {time.monotonic() - begin:.0f} s in all"
-    )
+    size, seconds = target.stat().st_size / 1e6, time.monotonic() - begin
+    print(f"{target}: {size:.2f} MB; {seconds:.0f} s in all")
     return steps.status
 
 

@@ -23,7 +23,7 @@ from milabench_ddp.options.parser import parse_options
 from .parts import PARTS, Step
 
 FOLDER = Path("/tmp/check")
-H200 = MachineFacts("cuda", 1, 1, 1, "NVIDIA H200", 143771, FOLDER)
+H200 = MachineFacts("cuda", 1, 1, 16, "NVIDIA H200", 143771, FOLDER, gpu_capability=9.0)
 PRODUCTS = {"fp32": 50e12, "tf32": 420e12, "fp16": 785e12, "bf16": 785e12, "fp8": 1400e12}
 TRAINING = 0.41 * 989e12  # FLOP/s: llm-foundry's GPT of 1.3B on H100
 IMAGE = 24.5e9 * 4292  # FLOP/s: ResNet-50, of 24.5e9 for an image, at milabench's 4,292 images/s
@@ -68,20 +68,20 @@ def seconds(program: str, argv: Sequence[str]) -> float:
 def step_seconds(program: str, main: Any, args: argparse.Namespace) -> float:
     """The seconds of a step."""
     if program == "flops":
-        flop = 1e12 * main.tflop(args.m, args.n, args.k or args.n, args.number)
+        amount = 1e12 * main.tflop(args.m, args.n, args.k or args.n, args.number)
         rate = PRODUCTS[args.dtype] / (len(main.SWEEP) if args.sweep else 1)
     elif program in ("membw", "transfer"):
-        flop = args.number * (args.bytes or 256 * 2**20)
+        amount = args.number * (args.bytes or 256 * 2**20)
         rate = LINK if program == "transfer" else MEMORY / main.OPERATIONS[args.op].vectors
     elif program == "gpt":
-        flop, rate = main.checked_shape(args, 1).flop(args.batch_size), TRAINING
+        amount, rate = main.checked_shape(args, 1).flop(args.batch_size), TRAINING
     elif program == "transformers":
         size = main.make_size(args)
-        flop, rate = size.flop(args.batch_size or size.batch_size), TRAINING
+        amount, rate = size.flop(args.batch_size or size.batch_size), TRAINING
     elif program == "elastic_ddp":
-        flop, rate = 0.5e-3, 1.0  # a tiny network: what the host takes to queue it
+        amount, rate = 0.5e-3, 1.0  # a tiny network: what the host takes to queue it
     else:
         from benchmarks.common.vision import make_task
 
-        flop, rate = make_task(args).flops or 0.0, IMAGE
-    return float(flop / rate)
+        amount, rate = make_task(args).flops or 0.0, IMAGE
+    return float(amount / rate)

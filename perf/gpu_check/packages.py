@@ -1,15 +1,27 @@
 """The packages that the check needs: which are missing, and those that were carried as wheels."""
 
 import importlib
+import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
+IMPORTS = """
+import importlib, sys
+for name in sys.argv[1:]:
+    try:
+        importlib.import_module(name)
+    except Exception as error:
+        print(name, "" if isinstance(error, ImportError) and error.name == name else f" ({error})")
+"""
 # What it imports, by the name of the distribution. `export` needs polars, the check does not: its
 # wheel of 54 MB is most of what may be carried.
-PY_SPY = "py_spy"  # a program, not a module
 OF_THE_MACHINE = {"torch": "torch", "torchvision": "torchvision", "transformers": "transformers"}
+LARGE = {"torchao": "torchao"}  # seconds to import: only looked for
+PROGRAM = "py-spy"
 CARRIED = {
     "ahocorasick_rs": "ahocorasick_rs",
     "jinja2": "jinja2",
@@ -18,7 +30,6 @@ CARRIED = {
     "numpy": "numpy",
     "omegaconf": "omegaconf",
     "psutil": "psutil",
-    PY_SPY: "py-spy",
     "pynvml": "nvidia-ml-py",
     "rich": "rich",
     "submitit": "submitit",
@@ -35,7 +46,6 @@ CARRIED = {
     "reactivex": "reactivex",
     "varname": "varname",
     # --float8, and the tests of what only a GPU shows
-    "torchao": "torchao",
     "pytest": "pytest",
     "pytest_timeout": "pytest-timeout",
     "hypothesis": "hypothesis",
@@ -45,28 +55,31 @@ CARRIED = {
 PLATFORMS = ("manylinux_2_28", "manylinux_2_24", "manylinux_2_17", "manylinux2014")
 
 
-def provide(wheels: Path, site: Path) -> str:
-    """What is missing, though wheels were installed into ``site``, which is on the path from now.
+def provide(wheels: Path, site: Path, environ: Mapping[str, str]) -> str:
+    """What is missing, though wheels were installed into ``site``, which is on ``environ``'s path.
 
     It is a message for the user, empty if all is there.
     """
     sys.path.append(str(site))
-    large = [name for module, name in OF_THE_MACHINE.items() if not find_spec(module)]
-    if large:
+    absent = [name for module, name in OF_THE_MACHINE.items() if not find_spec(module)]
+    if absent:
         return (
-            f"no {', '.join(large)} in {sys.executable}: take the Python of this machine that has "
+            f"no {', '.join(absent)} in {sys.executable}: take the Python of this machine that has "
             "them, PYTHON=/... bash perf/gpu_check.sh ..."
         )
-    said = ""
-    files = sorted(wheels.glob("*.whl"))
-    if files and _missing(site):
+    said, files = "", sorted(map(str, wheels.glob("*.whl")))
+    missing = _missing(environ)
+    if missing and files:
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
-        install = [*pip, "--no-compile", "--upgrade", "--target", str(site), *map(str, files)]
+        install = [*pip, "--no-compile", "--upgrade", "--target", str(site), *files]
         done = subprocess.run(install, capture_output=True, text=True)
         said = f"{wheels}: {done.stderr.strip()}\n" if done.returncode else ""
         importlib.invalidate_caches()
-    missing = _missing(site)
-    return f"{said}missing: {', '.join(missing)}. {download(missing)}" if missing else ""
+        missing = _missing(environ)
+    if not missing:
+        return ""
+    named = ", ".join(f"{name}{why}" for name, why in missing.items())
+    return f"{said}missing: {named}. {download(list(missing))}"
 
 
 def download(names: list[str]) -> str:
@@ -76,18 +89,17 @@ def download(names: list[str]) -> str:
     return (
         "Where pip has a network, in the root of the repository:\n"
         "    python3 -m pip download --no-deps --only-binary=:all: --implementation cp "
-        f"--python-version {version} {platforms} -d wheels {' '.join(names)}\n"
+        f"--python-version {version} {platforms} -c constraints.txt -d wheels {' '.join(names)}\n"
         "Then carry wheels/ with it: they are installed into FOLDER/site, never into the system."
     )
 
 
-def _missing(site: Path) -> list[str]:
-    return [name for module, name in CARRIED.items() if not _has(module, site)]
-
-
-def _has(module: str, site: Path) -> bool:
-    if module == PY_SPY:
-        return any(
-            (folder / "py-spy").exists() for folder in (Path(sys.executable).parent, site / "bin")
-        )
-    return find_spec(module) is not None
+def _missing(environ: Mapping[str, str]) -> dict[str, str]:
+    """The distributions that cannot be imported; of those that are there, why."""
+    command = [sys.executable, "-c", IMPORTS, *CARRIED]
+    told = subprocess.run(command, env=environ, text=True, stdout=subprocess.PIPE).stdout
+    lines = (line.partition(" ") for line in told.splitlines())
+    found = {CARRIED[module]: why for module, _, why in lines}
+    found |= {name: "" for module, name in LARGE.items() if not find_spec(module)}
+    here = f"{Path(sys.executable).parent}{os.pathsep}{environ.get('PATH', '')}"
+    return found if shutil.which(PROGRAM, path=here) else {**found, PROGRAM: ""}

@@ -50,7 +50,8 @@ class Steps:
         self._earlier[step.title] = {"ended": ended, "seconds": seconds}
         self._kept.write_text(json.dumps(self._earlier, indent=1))
         self.done[step.title] = ended
-        said = "" if ended == OK else _said(log.read_text(errors="replace"))
+        is_plain = ended == OK and not step.run
+        said = "" if is_plain else _said(log.read_text(errors="replace"))
         return _line(ended, seconds, step.title, said)
 
     def _until(self, step: Step, log: Path, seconds: float) -> str:
@@ -68,14 +69,14 @@ class Steps:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,
+                process_group=0,
             )
             try:
                 return FAILED if process.wait(seconds) else OK
             except subprocess.TimeoutExpired:
-                process.terminate()
                 return CUT_OFF
-            finally:
+            finally:  # also where this command is stopped
+                process.terminate()
                 try:
                     process.wait(TO_STOP)
                 except subprocess.TimeoutExpired:
@@ -91,7 +92,8 @@ class Steps:
     def rows(self) -> list[str]:
         """A line for each benchmark of full size, and for each other that failed."""
         found = []
-        for run in sorted((self._folder / "runs").glob("*")):
+        runs = (self._folder / "runs").glob("*")
+        for run in sorted(runs, key=lambda run: (run.name not in FULL, run.name)):
             command = [sys.executable, "-m", "milabench_ddp", "report", str(run)]
             asked = [*command, "--format", "json", "--fail-on", "none"]
             told = subprocess.run(asked, env=self._environ, capture_output=True, text=True)

@@ -18,7 +18,6 @@ def test_parts_are_told_packed_and_judged(monkeypatch, tmp_path, capsys):
     rows = [f"row {number} {'x' * 200}" for number in range(99)]
     monkeypatch.setattr(Steps, "rows", lambda _: rows)
     target = tmp_path / "out" / "all.tar.gz"
-    target.parent.mkdir()
     argv = [str(tmp_path / "folder"), "--device", "cpu", "--archive", str(target)]
     assert command.main(argv) == 1
     lines = capsys.readouterr().out.splitlines()

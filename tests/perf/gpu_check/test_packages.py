@@ -1,5 +1,6 @@
 """What is missing is told at once, with the command that makes wheels; carried ones are used."""
 
+import os
 import subprocess
 import sys
 import zipfile
@@ -16,43 +17,57 @@ def path(monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])
 
 
-def wheel(folder, tag="py3-none-any"):
+def provide(folder):
+    site = folder / "site"
+    environ = {**os.environ, "PYTHONPATH": f"{REPOSITORY}:{site}"}
+    return packages.provide(folder / "wheels", site, environ)
+
+
+def wheel(folder, tag="py3-none-any", text="VALUE = 1"):
     """A wheel of a module that nobody has."""
+    folder /= "wheels"
     folder.mkdir()
     info = "made_up-1.0.dist-info"
     with zipfile.ZipFile(folder / f"made_up-1.0-{tag}.whl", "w") as file:
-        file.writestr("made_up.py", "VALUE = 1")
+        file.writestr("made_up.py", text)
         file.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: made-up\nVersion: 1.0\n")
         file.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
         file.writestr(f"{info}/RECORD", "")
-    return folder
 
 
 def test_nothing_is_missing_here(tmp_path):
-    assert packages.provide(tmp_path / "wheels", tmp_path / "site") == ""
+    assert provide(tmp_path) == ""
 
 
 def test_all_that_is_missing_is_told_with_the_command(monkeypatch, tmp_path):
     missing = {"made_up": "made-up", "made_up_too": "made-up-too"}
     monkeypatch.setattr(packages, "CARRIED", {**packages.CARRIED, **missing})
-    told = packages.provide(tmp_path / "wheels", tmp_path / "site")
+    told = provide(tmp_path)
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     assert told.startswith("missing: made-up, made-up-too. ")
     assert f"--python-version {version} --platform manylinux_2_28_x86_64 " in told
-    assert "-d wheels made-up made-up-too\n" in told
+    assert "-c constraints.txt -d wheels made-up made-up-too\n" in told
 
 
 def test_carried_wheels_are_installed_into_the_folder(monkeypatch, tmp_path):
     monkeypatch.setattr(packages, "CARRIED", {"made_up": "made-up"})
-    site = tmp_path / "site"
-    assert packages.provide(wheel(tmp_path / "wheels"), site) == ""
-    assert (site / "made_up.py").exists()
-    assert sys.path[-1] == str(site)
+    wheel(tmp_path)
+    assert provide(tmp_path) == ""
+    assert (tmp_path / "site" / "made_up.py").exists()
+
+
+def test_a_package_that_cannot_be_imported_is_missing(monkeypatch, tmp_path):
+    monkeypatch.setattr(packages, "CARRIED", {"made_up": "made-up"})
+    wheel(tmp_path, text="from json import nothing")
+    assert provide(tmp_path).startswith(
+        "missing: made-up (cannot import name 'nothing' from 'json' "
+    )
 
 
 def test_wheels_of_another_python_are_told(monkeypatch, tmp_path):
     monkeypatch.setattr(packages, "CARRIED", {"made_up": "made-up"})
-    told = packages.provide(wheel(tmp_path / "wheels", "cp27-none-any"), tmp_path / "site")
+    wheel(tmp_path, "cp27-none-any")
+    told = provide(tmp_path)
     assert "made_up-1.0-cp27-none-any.whl is not a supported wheel" in told
     assert "missing: made-up. " in told
 

@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from milabench_ddp.config.conditions import MachineFacts
 from milabench_ddp.config.load import SuiteRequest, load
 from perf.gpu_check import expected
 from perf.gpu_check.parts import FIRST, PARTS
@@ -25,8 +24,8 @@ def test_every_file_that_a_step_names_is_there():
 
 
 def test_all_that_one_gpu_can_run_is_run_once(seconds):
-    one = MachineFacts("cuda", 1, 1, 1, "NVIDIA H200", 143771, REPOSITORY)
-    suite = load(SuiteRequest(str(REPOSITORY / "config" / "ddp.yaml"), preset="full"), one)
+    config = str(REPOSITORY / "config" / "ddp.yaml")
+    suite = load(SuiteRequest(config, preset="full"), expected.H200)
     assert set(seconds["full"]) == set(FIRST)
     assert not seconds["full"].keys() & seconds["rest"].keys()
     assert seconds["full"].keys() | seconds["rest"].keys() == {b.name for b in suite.benchmarks}

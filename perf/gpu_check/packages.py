@@ -19,8 +19,21 @@ for name in sys.argv[1:]:
 """
 # What it imports, by the name of the distribution. `export` needs polars, the check does not: its
 # wheel of 54 MB is most of what may be carried.
-OF_THE_MACHINE = {"torch": "torch", "torchvision": "torchvision", "transformers": "transformers"}
-LARGE = {"torchao": "torchao"}  # seconds to import: only looked for
+OF_THE_MACHINE = ("torch", "torchvision", "transformers")
+OF_VOIR = (
+    "voir", "asttokens", "codefind", "executing", "giving", "ovld", "ptera", "reactivex", "varname",
+)  # fmt: skip
+OF_TESTS = ("pytest", "pytest-timeout", "hypothesis", "jsonschema-rs")
+OWN = (
+    "ahocorasick_rs", "cloudpickle", "jinja2", "markupsafe", "msgspec", "numpy", "omegaconf",
+    "psutil", "rich", "submitit",
+)  # fmt: skip
+CARRIED = {name.replace("-", "_"): name for name in (*OWN, *OF_VOIR, *OF_TESTS)} | {
+    "pynvml": "nvidia-ml-py",
+    "yaml": "pyyaml",
+    "markdown_it": "markdown-it-py",
+}
+LARGE = "torchao"  # takes seconds to import: it is only looked for
 PROGRAM = "py-spy"
 CARRIED = {
     "ahocorasick_rs": "ahocorasick_rs",
@@ -61,7 +74,7 @@ def provide(wheels: Path, site: Path, environ: Mapping[str, str]) -> str:
     It is a message for the user, empty if all is there.
     """
     sys.path.append(str(site))
-    absent = [name for module, name in OF_THE_MACHINE.items() if not find_spec(module)]
+    absent = [name for name in OF_THE_MACHINE if not find_spec(name)]
     if absent:
         return (
             f"no {', '.join(absent)} in {sys.executable}: take the Python of this machine that has "
@@ -100,6 +113,6 @@ def _missing(environ: Mapping[str, str]) -> dict[str, str]:
     told = subprocess.run(command, env=environ, text=True, stdout=subprocess.PIPE).stdout
     lines = (line.partition(" ") for line in told.splitlines())
     found = {CARRIED[module]: why for module, _, why in lines}
-    found |= {name: "" for module, name in LARGE.items() if not find_spec(module)}
+    found |= {} if find_spec(LARGE) else {LARGE: ""}
     here = f"{Path(sys.executable).parent}{os.pathsep}{environ.get('PATH', '')}"
     return found if shutil.which(PROGRAM, path=here) else {**found, PROGRAM: ""}

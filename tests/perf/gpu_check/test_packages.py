@@ -1,6 +1,8 @@
 """What is missing is told at once, with the command that makes wheels; carried ones are used."""
 
+import configparser
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -33,6 +35,16 @@ def wheel(folder, tag="py3-none-any", text="VALUE = 1"):
         file.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: made-up\nVersion: 1.0\n")
         file.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
         file.writestr(f"{info}/RECORD", "")
+
+
+def test_all_that_the_package_requires_is_looked_for():
+    settings = configparser.ConfigParser(interpolation=None)
+    settings.read(REPOSITORY / "setup.cfg")
+    required = {
+        re.split(r"\W*>=", line)[0] for line in settings["options"]["install_requires"].split()
+    }
+    known = {*packages.CARRIED.values(), *packages.OF_THE_MACHINE, packages.PROGRAM}
+    assert required - known == {"polars"}
 
 
 def test_nothing_is_missing_here(tmp_path):
@@ -73,10 +85,13 @@ def test_wheels_of_another_python_are_told(monkeypatch, tmp_path):
 
 
 def test_no_torch_is_not_no_gpu(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(packages, "OF_THE_MACHINE", {"made_up_torch": "torch"})
+    monkeypatch.setattr(packages, "OF_THE_MACHINE", ("made_up_torch",))
     assert main([str(tmp_path)]) == 2
     err = capsys.readouterr().err
-    assert f"no torch in {sys.executable}: take the Python of this machine that has them" in err
+    assert (
+        f"no made_up_torch in {sys.executable}: take the Python of this machine that has them"
+        in err
+    )
     assert "GPU" not in err
 
 

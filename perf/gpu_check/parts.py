@@ -27,7 +27,7 @@ def truth(device: str, folder: Path) -> Iterator[Step]:
     yield Step("what others measure", ["perf/gpu_truth.py", "--device", device])
     # The tests' own settings are for another torch, whose warnings are known, and several cores.
     plain = ["-q", "-W", "default", "-o", "addopts=", "-p", "no:cacheprovider"]
-    plain += ["--basetemp", str(folder / "tmp")]
+    plain += ["--basetemp", str(folder / "tmp"), *(["-m", "gpu"] if device == "cuda" else [])]
     yield Step("what only a GPU shows", ["-m", "pytest", *plain, "tests/benchmarks/on_gpu"])
 
 

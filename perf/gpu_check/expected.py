@@ -66,7 +66,7 @@ def seconds(program: str, argv: Sequence[str]) -> float:
 
 
 def step_seconds(program: str, main: Any, args: argparse.Namespace) -> float:
-    """The seconds of a step."""
+    """The seconds of a step; 0 for another program."""
     if program == "flops":
         amount = 1e12 * main.tflop(args.m, args.n, args.k or args.n, args.number)
         rate = PRODUCTS[args.dtype] / (len(main.SWEEP) if args.sweep else 1)
@@ -78,10 +78,8 @@ def step_seconds(program: str, main: Any, args: argparse.Namespace) -> float:
     elif program == "transformers":
         size = main.make_size(args)
         amount, rate = size.flop(args.batch_size or size.batch_size), TRAINING
-    elif program == "elastic_ddp":
-        amount, rate = 0.5e-3, 1.0  # a tiny network: what the host takes to queue it
+    elif program in ("torchvision", "torchvision_ddp"):
+        amount, rate = main.vision.make_task(args).flops, IMAGE
     else:
-        from benchmarks.common.vision import make_task
-
-        amount, rate = make_task(args).flops or 0.0, IMAGE
+        amount, rate = 0.0, 1.0  # its seconds are many steps
     return float(amount / rate)

@@ -80,3 +80,13 @@ def test_a_step_that_does_not_stop_is_killed(tmp_path, monkeypatch):
     assert steps(tmp_path, 2).run(Step("it", ["-c", stays])).startswith("cut off")
     kept = json.loads((tmp_path / "done.json").read_text())
     assert kept["it"]["ended"] == "cut off"
+
+
+def test_a_rate_stands_beside_what_the_monitor_has_read():
+    read = {"samples": 10, "sm_clock": 1755.4, "power": 649.8}
+    figures = {"perf": 790.12, "unit": "TFLOP/s", "step_ms": 41.82, "mfu": 0.799, "why_no_rate": ""}
+    told = module._figures({**figures, "devices": [read]})
+    assert " ".join(told.split()) == "790.1 TFLOP/s 41.82 ms 79.9% MFU 10 samples 1755 MHz 650 W"
+    nothing = {**figures, "step_ms": None, "mfu": None, "devices": []}
+    assert module._figures(nothing).split() == ["790.1", "TFLOP/s"]
+    assert module._figures({**nothing, "perf": None, "why_no_rate": "why"}) == "no rate: why"

@@ -30,6 +30,8 @@ largest. The sizes at which lines change and the worst error are reported, too.
 each node, all parts at the same time; the slowest rank of all counts. --cuda-graph captures
 --number operations and replays them, so that the host's time is not in theirs.
 
+For each size one more operation is made under NCCL, for whose algorithm and protocol it is asked.
+
 The rate is the bus bandwidth of the largest size in GB/s (1e9 bytes per second); an observation is
 --number operations.
 """
@@ -38,7 +40,7 @@ import argparse
 import math
 import sys
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,6 +49,7 @@ import torch.distributed as dist
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.comm.alpha_beta import fit
+from benchmarks.comm.choice import chosen
 from benchmarks.comm.collectives import OPERATIONS, RankTensors, checked_exchange
 from benchmarks.comm.subgroups import AMONG, part_of
 from benchmarks.common import cli, program
@@ -166,7 +169,13 @@ def observe(
     return warmup, timed_observations(run, call, number, args.repeat, warmup, *times)
 
 
-def report_size(emitter: Emitter, args: argparse.Namespace, ranks: int, size: Measured) -> None:
+def report_size(
+    emitter: Emitter,
+    args: argparse.Namespace,
+    ranks: int,
+    size: Measured,
+    choice: Mapping[str, str],
+) -> None:
     bandwidth = size.bytes / size.time / 1e9
     row = {
         "op": args.op,
@@ -185,6 +194,7 @@ def report_size(emitter: Emitter, args: argparse.Namespace, ranks: int, size: Me
         "bus_gb_s": rounded(bandwidth * float(OPERATIONS[args.op].bus_factor(ranks))),
         "slowest_rank": size.slowest,
         "right": True,  # a wrong result ends the program
+        **choice,
     }
     emitter.data("main", comm=row)
 
@@ -246,10 +256,15 @@ def main(argv: Sequence[str] | None = None) -> None:
         for done, bytes_ in enumerate(all_sizes):
             exchange = checked_exchange(args.op, tensors, bytes_ // dtype.itemsize)
             warmup, ms = observe(args, run, exchange.call, (done, len(all_sizes)))
+            choice = {}
+            if dist.get_backend() == "nccl" and group.rank == 0:
+                choice = chosen(exchange.call)
+            elif dist.get_backend() == "nccl":
+                exchange.call()  # with rank 0
             all_ms = group.gather(ms)
             if group.rank == 0:
                 table.append(Measured(bytes_, warmup, args.number, all_ms))
-                report_size(emitter, args, ranks, table[-1])
+                report_size(emitter, args, ranks, table[-1], choice)
 
         memories = group.gather(peak_memory(group.device))
         if group.rank == 0:

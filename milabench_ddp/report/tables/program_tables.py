@@ -10,10 +10,12 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct, field
 
+from ...config.published import data_sheets
 from ...results.records import Payload, is_finite
 from ...table import Column, Measured
+from ..mfu import device_of
 from ..model import Row, Rows
-from ..statistics.values import median
+from ..statistics.values import NAN, median
 from .selection import TableOf
 
 COMPARABLE = ("op", "backend", "dtype", "ranks")  # measurements are comparable if these are equal
@@ -27,6 +29,7 @@ class Operation(Struct, frozen=True):
     key: tuple[str, ...]  # the values of ``COMPARABLE``
     fits: list[Payload]
     by_size: dict[int, list[Payload]] = field(default_factory=lambda: defaultdict(list))
+    links: float = NAN  # GB/s of a device's links one way, by its data sheet; NaN on several nodes
 
     @property
     def sizes(self) -> list[int]:
@@ -48,17 +51,29 @@ class Operation(Struct, frozen=True):
     def value(self, size: int, name: str) -> float:
         return median(row.get(name) for row in self.by_size[size])
 
+    @property
+    def bus(self) -> float:
+        """Of the largest size, GB/s."""
+        return self.value(self.sizes[-1], "bus_gb_s")
+
+    def chosen(self, name: str) -> str:
+        """What NCCL chose for the largest size."""
+        words = Counter(str(row.get(name) or "") for row in self.by_size[self.sizes[-1]])
+        return words.most_common(1)[0][0]
+
 
 def operations_of(row: Row) -> Iterator[Operation]:
     fits: dict[str, list[Payload]] = defaultdict(list)
     for fit in row.tables.get("comm_fit", ()):
         fits[str(fit.get("op", ""))].append(fit)
     found: dict[tuple[str, ...], Operation] = {}
+    sheet = device_of(row.counted[0].record)[0] if row.counted and row.nodes == 1 else ""
+    links = data_sheets()[sheet].links_gb_s if sheet else None
     for payload in row.tables.get("comm", ()):
         key = tuple(str(payload.get(name, "")) for name in COMPARABLE)
         size = payload.get("bytes")
         if type(size) is int:
-            known = found.setdefault(key, Operation(key, fits[key[0]]))
+            known = found.setdefault(key, Operation(key, fits[key[0]], links=links or NAN))
             known.by_size[size].append(payload)
     yield from found.values()
 
@@ -98,6 +113,12 @@ def _remarks_on(operation: Operation, benchmark: str) -> Iterator[str]:
         sizes = ", ".join(size_text(int(size)) for size in switches)
         yield f"({what} changes at {sizes}: alpha is that of smaller sizes, beta of larger ones)"
     error, place = max(worst, default=(0.0, ""))
+    if operation.bus > operation.links:
+        algorithm = operation.chosen("algorithm")
+        why = "NVLS adds in the switch, so fewer bytes cross them than in the ring that is reckoned"
+        if algorithm and not algorithm.startswith("NVLS"):
+            why = f"{algorithm} cannot reach that: look at its times"
+        yield f"({what} has {operation.bus:.4g} GB/s on links of {operation.links:.4g}: {why})"
     if error > OFF_THE_LINE:
         yield f"({what} is not alpha + bytes / beta: {error:.0%} off at {place})"
 
@@ -120,8 +141,12 @@ communication = TableOf(
         Column("beta GB/s", ".4g", lambda operation: operation.fit("beta_gb_s")),
         Column("residual", ".1%", lambda operation: operation.fit("residual")),
         Column("largest", "", lambda operation: size_text(operation.sizes[-1])),
-        Column("bus GB/s", ".4g", lambda each: each.value(each.sizes[-1], "bus_gb_s")),
+        Column("bus GB/s", ".4g", "bus"),
+        Column("of links", ".1%", lambda operation: operation.bus / operation.links),
+        Column("algorithm", "", lambda operation: operation.chosen("algorithm")),
+        Column("protocol", "", lambda operation: operation.chosen("protocol")),
     ),
+    always=10,
     notes=_remarks,
 )
 curve = TableOf(

@@ -1,9 +1,13 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.model import NAN, Row
 from milabench_ddp.report.tables.program_tables import communication, curve, size_text
+from tests.support.formats import table_text
+from tests.support.result_files import end, job, line, rates, start, told, write
 
 
 def row(comm: list[dict[str, Any]], fit: list[dict[str, Any]]) -> Row:
@@ -73,3 +77,29 @@ def test_damaged_payloads_are_left_out() -> None:
 )
 def test_sizes(size: int, text: str) -> None:
     assert size_text(size) == text
+
+
+@pytest.mark.parametrize(
+    ("bus", "choice", "nodes", "shown", "note"),
+    [
+        (479.9, {"algorithm": "NVLS", "protocol": "Simple"}, 1, "| 106.6% | NVLS | Simple",
+         "has 479.9 GB/s on links of 450: NVLS adds in the switch, so fewer bytes cross them than "
+         "in the ring that is reckoned)"),
+        (479.9, {}, 1, "| 106.6%", "on links of 450: NVLS adds in the switch, so fewer bytes"),
+        (479.9, {"algorithm": "Ring", "protocol": "LL128"}, 1, "| 106.6% | Ring | LL128",
+         "on links of 450: Ring cannot reach that: look at its times)"),
+        (367.6, {"algorithm": "Ring", "protocol": "Simple"}, 1, "| 81.7% | Ring | Simple", ""),
+        (479.9, {}, 2, "479.9", ""),  # between nodes there are other links
+    ],
+)  # fmt: skip
+def test_a_bus_bandwidth_above_the_links(
+    tmp_path: Path, bus: float, choice: dict[str, str], nodes: int, shown: str, note: str
+) -> None:
+    gpus = {str(k): {"product": "NVIDIA H100 80GB HBM3"} for k in range(8)}
+    meta = line("meta", {"accelerators": {"arch": "cuda", "gpus": gpus}})
+    sizes = [told(comm=of(2**20, 68.0)), told(comm=of(2**34, bus) | choice)]
+    parts = (job("c", 8, nodes), meta, start(), *sizes, rates([bus] * 9, units="GB/s"))
+    write(tmp_path, "c.0", *parts, end(0, outcome="ok", reason=""))
+    table = communication(report_of([tmp_path]).rows)
+    assert shown in " ".join(table_text(table).replace("%  ", "% ").split())
+    assert (note in "".join(table.notes), bool(table.notes)) == (True, bool(note))

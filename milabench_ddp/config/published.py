@@ -2,16 +2,16 @@
 
 import re
 from functools import cache
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
-from .mistakes import keep
 from .shipped import shipped_root
-from .tree import MappingNode, finalize
-from .validate import Count, Text, checked, unknown
+from .tree import finalize
+from .validate import Count, Text, checked
 from .yaml_reader import read_yaml
 
+T = TypeVar("T")
 Positive = Annotated[float, Meta(gt=0, description="a number above 0")]
 _Dtype = Literal["fp32", "tf32", "fp16", "bf16", "fp8"]
 
@@ -26,11 +26,18 @@ class DataSheet(Struct, frozen=True, forbid_unknown_fields=True):
     links_gb_s: Positive | None = None  # of all links to the GPUs of its node, one way
 
 
+class _Device(str):
+    def __new__(cls, stated: str) -> "_Device":
+        if stated not in data_sheets():
+            raise ValueError("a name of data_sheets.yaml")
+        return super().__new__(cls, stated)
+
+
 class PublishedRow(Struct, frozen=True, forbid_unknown_fields=True):
     """A figure, and what was measured; ``None`` where that is not known, or does not matter."""
 
     model: Text  # or another name of the work: matrix product, all_reduce
-    device: Text  # the name of its data sheet
+    device: _Device
     precision: _Dtype  # of what is multiplied; of a collective, of its elements
     gpus: Count
     value: Positive  # of one GPU; of a collective, its bus bandwidth
@@ -55,20 +62,12 @@ class Publication(Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def data_sheets() -> dict[str, DataSheet]:
-    return {name: checked(DataSheet, name, node) for name, node in _read("data_sheets").items()}
+    return _read("data_sheets", DataSheet)
 
 
 @cache
 def publications() -> list[Publication]:
-    """All of them; raises ConfigError, also for a device without a data sheet."""
-    found = []
-    for name, node in _read("published").items():
-        found.append(checked(Publication, name, node))
-        for row in node.items("rows") if isinstance(node, MappingNode) else ():
-            if isinstance(row, MappingNode) and row.text("device") not in data_sheets():
-                origin = row.entries["device"].origin
-                keep(unknown("device", row.text("device"), origin, data_sheets()))
-    return found
+    return list(_read("published", Publication).values())
 
 
 def sheet_of(product: str) -> str:
@@ -79,6 +78,6 @@ def sheet_of(product: str) -> str:
     return ""
 
 
-def _read(name: str) -> dict[str, MappingNode]:
+def _read(name: str, kind: type[T]) -> dict[str, T]:
     top = finalize(read_yaml(shipped_root() / "config" / f"{name}.yaml"))
-    return dict(top.entries)  # type: ignore[arg-type]
+    return {key: checked(kind, key, node) for key, node in top.entries.items()}

@@ -6,8 +6,7 @@ Model FLOPs are those of the model, without recomputation, by the formula of eac
 Chowdhery and others, "PaLM: Scaling Language Modeling with Pathways", 2022, appendix B). The peak
 is not that of a data sheet, which no program reaches: matrix products on the same devices reached
 it. If several benchmarks measured products of a precision, the fastest is the peak. No program
-exceeds it: where one seems to, there is no MFU. That of the data sheet stands beside it, since
-others publish it.
+exceeds it: where one seems to, there is no MFU.
 
 The error of an MFU is made of the half widths of both 95 % intervals, as fractions, as independent
 errors. The peak's is that of the benchmark that is the fastest, as if no other could have been.
@@ -18,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from itertools import zip_longest
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Struct
 
@@ -149,21 +148,19 @@ def of_data_sheet(processes: Processes) -> float:
     for process in processes:
         told, (sheet, _) = told_by([process], TFLOPS), device_of(process.record)
         if told is not None:
-            peaks = data_sheets()[sheet].tflop_s if sheet else {}
-            peak = peaks.get(precision(process.record), NAN)  # type: ignore[call-overload]
+            peaks: Mapping[Any, float] = data_sheets()[sheet].tflop_s if sheet else {}
+            peak = peaks.get(precision(process.record), NAN)
             shares += [speed / peak for speed in told.values]
     return mean(shares) if all(0 < share <= 1 for share in shares) else NAN
 
 
 def device_of(record: Record) -> tuple[str, str]:
-    """The name of the data sheet of a process's devices, empty without one, and their own name.
-
-    A program tells the name of what it used, which may be a part of a device.
-    """
-    names = [str(told.get("name") or "") for _, told in sorted(record.devices.items())]
+    """The name of the data sheet of its devices, empty without one, and the name that they have."""
     gpus = mapping_or_empty(record.accelerators.get("gpus"))
-    names += [str(record.gpu(index).get("product") or "") for index in gpus]
-    product = next(filter(None, names), "")
+    # a program tells what it used, which may be a part of a device
+    names = [told.get("name") for told in record.devices.values()]
+    names += [record.gpu(index).get("product") for index in gpus]
+    product = next((str(name) for name in names if name), "")
     return sheet_of(product), product
 
 

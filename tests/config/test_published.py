@@ -49,7 +49,8 @@ def test_a_table() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("A100 SXM, p", "A100, p", "unknown device `A100` in F:6: did you mean `A100 SXM`?"),
+        ("A100 SXM, p", "A100, p", "wrong value for `a table.rows[0].device` in F:6: expected "
+                                  "a name of data_sheets.yaml, got the text `A100`"),
         ("gpus: 8", "gpu: 8", "unknown key `gpu` in F:6: did you mean `gpus`?"),
         ("value: 1.5", "value: 0", "wrong value for `a table.rows[0].value` in F:6: expected a "
                                    "number above 0, got `0`"),

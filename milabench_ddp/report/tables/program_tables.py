@@ -53,13 +53,10 @@ class Operation(Struct, frozen=True):
 
     @property
     def bus(self) -> float:
-        """Of the largest size, GB/s."""
         return self.value(self.sizes[-1], "bus_gb_s")
 
     def chosen(self, name: str) -> str:
-        """What NCCL chose for the largest size."""
-        words = Counter(str(row.get(name) or "") for row in self.by_size[self.sizes[-1]])
-        return words.most_common(1)[0][0]
+        return max(str(row.get(name) or "") for row in self.by_size[self.sizes[-1]])
 
 
 def operations_of(row: Row) -> Iterator[Operation]:
@@ -114,11 +111,8 @@ def _remarks_on(operation: Operation, benchmark: str) -> Iterator[str]:
         yield f"({what} changes at {sizes}: alpha is that of smaller sizes, beta of larger ones)"
     error, place = max(worst, default=(0.0, ""))
     if operation.bus > operation.links:
-        algorithm = operation.chosen("algorithm")
-        why = "NVLS adds in the switch, so fewer bytes cross them than in the ring that is reckoned"
-        if algorithm and not algorithm.startswith("NVLS"):
-            why = f"{algorithm} cannot reach that: look at its times"
-        yield f"({what} has {operation.bus:.4g} GB/s on links of {operation.links:.4g}: {why})"
+        speed = f"{operation.bus:.4g} GB/s on links of {operation.links:.4g}"
+        yield f"({what} has {speed}: NVLS, which adds in the switch, can reach that, a ring cannot)"
     if error > OFF_THE_LINE:
         yield f"({what} is not alpha + bytes / beta: {error:.0%} off at {place})"
 
@@ -143,7 +137,7 @@ communication = TableOf(
         Column("largest", "", lambda operation: size_text(operation.sizes[-1])),
         Column("bus GB/s", ".4g", "bus"),
         Column("of links", ".1%", lambda operation: operation.bus / operation.links),
-        Column("algorithm", "", lambda operation: operation.chosen("algorithm")),
+        Column("algorithm", "", lambda operation: operation.chosen("algorithm")),  # NCCL's choice
         Column("protocol", "", lambda operation: operation.chosen("protocol")),
     ),
     always=10,

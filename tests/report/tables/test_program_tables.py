@@ -83,11 +83,9 @@ def test_sizes(size: int, text: str) -> None:
     ("bus", "choice", "nodes", "shown", "note"),
     [
         (479.9, {"algorithm": "NVLS", "protocol": "Simple"}, 1, "| 106.6% | NVLS | Simple",
-         "has 479.9 GB/s on links of 450: NVLS adds in the switch, so fewer bytes cross them than "
-         "in the ring that is reckoned)"),
-        (479.9, {}, 1, "| 106.6%", "on links of 450: NVLS adds in the switch, so fewer bytes"),
-        (479.9, {"algorithm": "Ring", "protocol": "LL128"}, 1, "| 106.6% | Ring | LL128",
-         "on links of 450: Ring cannot reach that: look at its times)"),
+         "(c: all_reduce of 8 ranks has 479.9 GB/s on links of 450: NVLS, which adds in the "
+         "switch, can reach that, a ring cannot)"),
+        (479.9, {}, 1, "| 106.6%", "has 479.9 GB/s on links of 450: NVLS"),
         (367.6, {"algorithm": "Ring", "protocol": "Simple"}, 1, "| 81.7% | Ring | Simple", ""),
         (479.9, {}, 2, "479.9", ""),  # between nodes there are other links
     ],

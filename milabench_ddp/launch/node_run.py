@@ -63,9 +63,10 @@ class SampleRouter:
                 name = self._processes[0].name
                 self._emit(Data(name, when, hostdata(when, reading.host)))
 
-    def read_now(self) -> None:
+    def settle(self, *, reads: bool) -> None:
+        """Wait for the monitor, which says if it hangs; with ``reads`` it reads at once."""
         if self.monitor is not None:
-            self.monitor.read_now()
+            self.monitor.read_now() if reads else self.monitor.settle()
 
     def _tell_problems(self) -> None:
         for process in self._processes:
@@ -151,8 +152,8 @@ class LaunchRunner:
                 self._survivors = earlier + state.survivors
                 first = replace(first, survivors=earlier + first.survivors)
                 state = replace(state, processes=(first, *others))
-                if not state.verdict.is_ok:
-                    self._router.read_now()  # its end may come before the monitor sees the reason
+                # The end of a failure may come before the monitor sees its reason.
+                self._router.settle(reads=not state.verdict.is_ok)
                 return state
             finally:
                 self._router.set_target((), supervisor.post)

@@ -4,11 +4,15 @@ import os
 from collections.abc import Mapping
 
 from ..errors import MachineError
+from ..in_time import in_time
 from .backends import BACKENDS
 from .backends.backend import Backend, DiscoveryResult
 from .devices import MOST_DEVICES, Cluster, Device, Node
 from .host import cpu_count
 
+PATIENCE = (
+    90.0  # seconds for a driver: eight GPUs that wake up take up to 30, and torch may be asked
+)
 CPUS_PER_DEVICE = 8  # fixed, so that what `dry` prints does not depend on where it is printed
 
 
@@ -31,7 +35,7 @@ def detect(device: str | None, count: int | None, environ: Mapping[str, str]) ->
         backend, found = _first_with_devices(count, environ)
     elif device in BACKENDS:
         backend = BACKENDS[device]
-        found = backend.discover(environ, count)
+        found = _discovered(backend, count, environ)
     else:
         raise MachineError(f"--device {device}: unknown; choose from {', '.join(BACKENDS)}")
     if not found.devices:
@@ -94,13 +98,23 @@ def _first_with_devices(
     """The first back-end that has a device; CPU slots come last, and are always there."""
     missing: list[str] = []
     for backend in _gpu_backends():
-        found = backend.discover(environ, count)
+        found = _discovered(backend, count, environ)
         if found.devices:
             return backend, found
         missing += found.notes
     cpu = BACKENDS["cpu"]
     note = f"this measures the CPU, not a GPU: {'; '.join(missing)}"
     return cpu, DiscoveryResult(cpu.discover(environ, count).devices, (note,))
+
+
+def _discovered(backend: Backend, count: int | None, environ: Mapping[str, str]) -> DiscoveryResult:
+    try:
+        return in_time(lambda: backend.discover(environ, count), PATIENCE)
+    except TimeoutError:
+        raise MachineError(
+            f"--device {backend.name}: its driver has not told its devices in {PATIENCE:g} s: look "
+            f"for Xid in dmesg, and restart the machine. To measure the CPU: --device cpu"
+        ) from None
 
 
 def _gpu_backends() -> list[Backend]:
@@ -112,7 +126,7 @@ def _alternatives(environ: Mapping[str, str]) -> list[str]:
     offers = []
     for backend in _gpu_backends():
         try:
-            found = backend.discover(environ, None)
+            found = _discovered(backend, None, environ)
         except MachineError:
             continue
         if found.devices:

@@ -52,6 +52,9 @@ class Sampler:
         self._sink = sink
         self._asked: queue.SimpleQueue[threading.Event] = queue.SimpleQueue()
         self._stop = threading.Event()
+        self._is_idle = threading.Event()
+        self._is_idle.set()
+        self._begun = 0.0  # the last reading, by the monotonic clock
         # A daemon thread, so that a stuck driver does not keep the program from ending.
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
 
@@ -63,6 +66,11 @@ class Sampler:
         done = threading.Event()
         self._asked.put(done)
         if not done.wait(PATIENCE):
+            self._sink(time.time(), Reading({}, (_STUCK,)))
+
+    def settle(self) -> None:
+        """Wait for a reading that is under way; if it takes too long, ``sink`` is told so."""
+        if not self._is_idle.wait(max(0.0, self._begun + PATIENCE - time.monotonic())):
             self._sink(time.time(), Reading({}, (_STUCK,)))
 
     def stop(self) -> None:
@@ -85,6 +93,8 @@ class Sampler:
             due = time.monotonic()
             asked = None
             while not self._stop.is_set():
+                self._begun = time.monotonic()
+                self._is_idle.clear()
                 with contained(self._tell):
                     try:
                         if failed is not None:
@@ -94,6 +104,7 @@ class Sampler:
                         is_fault = not isinstance(error, MissingLibraryError)
                         reading = Reading({}, (DeviceProblem(str(error), is_fault=is_fault),))
                     self._sink(time.time(), replace(reading, host=self._host()))
+                self._is_idle.set()
                 if asked is not None:
                     asked.set()
                 due = next_due(due, time.monotonic(), self._interval)

@@ -10,7 +10,7 @@
  *
  *     system   init (what nvmlInit returns), gpus (how many; 2)
  *     system   time (milliseconds since the epoch, in place of the clock)
- *     DEVICE   error (of all calls), mig (instances), name (`_` for a space), memory (MiB), used,
+ *     DEVICE   error (of all calls), hang (in any call), mig (instances), name (`_` for a space), memory (MiB), used,
  *              load (percent), temperature, power (mW), capability (`9.0`), cpus (a mask, in hex),
  *              xid (an event, sent once), sm_clock and memory_clock (MHz), max_sm_clock, reasons (the
  *              mask of clock events), headroom (degrees), generation and width (of its PCIe link),
@@ -73,8 +73,9 @@ static const char *of(Device device, const char *field, char *value) {
 
 /* The state of a device, or the error of one of its fields; `value` gets what the field holds. */
 static int read_field(Device device, const char *field, char *value) {
-  char error[64] = "0";
+  char error[64] = "0", hang[64] = "0";
   if (!sessions) return UNINITIALIZED;
+  while (atoi(of(device, "hang", hang))) pause();
   if (atoi(of(device, "error", error))) return atoi(error);
   of(device, field, value);
   return strncmp(value, "error:", 6) ? SUCCESS : atoi(value + 6);

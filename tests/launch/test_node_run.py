@@ -17,6 +17,7 @@ from milabench_ddp.events import Data, Event, Metrics, Note, Outcome, Started
 from milabench_ddp.launch import node_run
 from milabench_ddp.launch.node_run import LaunchRunner, SampleRouter, device_monitor
 from milabench_ddp.launch.stop_requests import StopRequests
+from milabench_ddp.machine import sampler
 from milabench_ddp.machine.backends import BACKENDS
 from milabench_ddp.machine.backends.backend import Reading
 from milabench_ddp.machine.devices import Device
@@ -259,6 +260,33 @@ def one_device() -> Iterator[Callable[[], Reading]]:
 
 def threads() -> set[str]:
     return {thread.name for thread in threading.enumerate()}
+
+
+def test_a_driver_that_hangs_in_a_good_launch_is_told_too(
+    tmp_path: Path, requests: StopRequests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the report would say that no device was faulty."""
+    hangs, freed = threading.Event(), threading.Event()
+
+    @contextmanager
+    def source(devices: object) -> Iterator[Callable[[], Reading]]:
+        def read() -> Reading:
+            hangs.set()
+            freed.wait()
+            return Reading({})
+
+        yield read
+
+    monkeypatch.setattr(sampler, "PATIENCE", 0.01)
+    monkeypatch.setattr(BACKENDS["cpu"], "source", source)
+    router = SampleRouter()
+    with device_monitor("cpu", DEVICES, LONG, router):
+        assert hangs.wait(PATIENCE)
+        runner = LaunchRunner(RunDir(tmp_path), HEADER, router, os.environ, 1.0)
+        assert runner.run(launch(RATE), requests, lambda event: None).outcome == Outcome.OK
+        freed.set()
+    told = (tmp_path / "b.D0.data").read_text()
+    assert told.count("the library of the devices has not answered") == 1
 
 
 def test_what_the_host_does_is_told_by_the_first_process_of_a_launch() -> None:

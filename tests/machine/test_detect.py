@@ -1,10 +1,12 @@
 import os
+import threading
 from collections.abc import Callable
 
 import pynvml
 import pytest
 
 from milabench_ddp.errors import MachineError
+from milabench_ddp.machine import detect as module
 from milabench_ddp.machine.backends import BACKENDS
 from milabench_ddp.machine.backends.backend import DiscoveryResult
 from milabench_ddp.machine.detect import detect, partition, synthetic_cluster
@@ -102,6 +104,16 @@ def test_more_slots_than_cores_are_not_bound(install: Install) -> None:
     slots = len(os.sched_getaffinity(0)) + 1
     devices = detect("cpu", slots, {}).nodes[0].devices
     assert [device.cpus for device in devices] == [()] * slots
+
+
+@pytest.mark.parametrize("device", [None, "cuda"])
+def test_a_driver_that_hangs_is_given_up(device: str | None, monkeypatch) -> None:
+    release = threading.Event()
+    monkeypatch.setattr(module, "PATIENCE", 0.1)
+    monkeypatch.setattr(BACKENDS["cuda"], "discover", lambda environ, count: release.wait())
+    with pytest.raises(MachineError, match=r"--device cuda: its driver has not told .* in 0\.1 s"):
+        detect(device, None, {})
+    release.set()
 
 
 def test_gpus_that_are_not_there(install: Install) -> None:

@@ -149,10 +149,31 @@ def test_a_stuck_driver_is_told_and_does_not_hold_up_the_end(
     with Run(source) as run:
         assert stuck.wait(PATIENCE)
         run.sampler.read_now()
-    assert len(run.problems) == 1
+        assert len(run.problems) == 1
+        run.sampler.settle()
+        assert run.problems == run.problems[:1] * 2
     assert "has not answered" in run.problems[0]
     freed.set()
     wait_for(lambda: threads() == [])
+
+
+def test_a_reading_that_is_under_way_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PATIENCE", PATIENCE)
+    source, begun = Scripted(good(0.1), good(0.2)), threading.Event()
+    read = source.read
+
+    def slow() -> Reading:
+        begun.set()
+        time.sleep(TICK)
+        return read()
+
+    source.read = slow
+    with Run(source, interval=LONG) as run:
+        assert begun.wait(PATIENCE)
+        run.sampler.settle()
+        assert [reading for _, reading in run.readings] == [good(0.1)]
+        run.sampler.settle()  # none is under way
+    assert run.problems == []
 
 
 def test_stopping_twice_or_before_the_start_does_nothing() -> None:

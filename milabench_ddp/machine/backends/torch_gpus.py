@@ -36,6 +36,7 @@ _ADVICE = (  # for NVIDIA's, for AMD's
     "to a container it comes by `utility` in NVIDIA_DRIVER_CAPABILITIES",
     "install rocm-smi-lib, and set ROCM_PATH if it is not below /opt/rocm",
 )
+_LIMIT = 60.0  # seconds
 
 
 class TorchGpu(Struct, frozen=True):
@@ -89,5 +90,5 @@ def seen_by_torch(
 def _asked(python: str, environ: frozenset[tuple[str, str]]) -> tuple[bool, list[TorchGpu]]:
     from ..preflight import told_by  # few hosts need it
 
-    told = told_by([python, "-P", "-c", _ASK], dict(environ))
+    told = told_by([python, "-P", "-c", _ASK], dict(environ), _LIMIT)
     return told["hip"], msgspec.convert(told["gpus"], list[TorchGpu])

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -32,7 +33,7 @@ _OF_TORCH = re.compile(
 _COMPILE = "--compile"
 _OF_LOADERS = re.compile(r"--(?:loader|trainer|num-workers)\b")
 _SHOWN = 3  # how many benchmarks a sentence names
-Check = Callable[[Sequence[str], Mapping[str, str]], Sequence[str]]
+Check = Callable[[Sequence[str], Mapping[str, str]], Mapping[str, Any]]
 
 
 def check_gpus(
@@ -72,7 +73,7 @@ def check_gpus(
                     f"--device {plan.arch}: {python} cannot use the GPUs: {error}. "
                     f"It would run {names}. To measure the CPU: --device cpu"
                 ) from error
-            warnings |= dict.fromkeys(found)
+            warnings |= dict.fromkeys(found["warnings"])
     return tuple(warnings)
 
 

@@ -75,7 +75,7 @@ def torch(cluster: Cluster, limit: float) -> Iterator[Diagnosis]:
     command = check_command(cluster.arch, devices, sys.executable, compiled=["torch.compile"])
     environ = {**os.environ, **device_variables(cluster.arch, devices, 1)}
     try:
-        lacking = run_check(command, environ, limit)
+        lacking = run_check(command, environ, limit)["warnings"]
     except MachineError as raised:
         if isinstance(raised.__cause__, TimeoutExpired):  # so it is not known
             said, _, advice = str(raised).partition(": ")

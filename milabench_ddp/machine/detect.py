@@ -1,14 +1,17 @@
 """The devices to use: of this host, of a part of it, or of a synthetic cluster."""
 
 import os
-from collections.abc import Mapping
+import shutil
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
 
 from ..errors import MachineError
 from ..in_time import in_time
 from .backends import BACKENDS
 from .backends.backend import Backend, DiscoveryResult
 from .devices import MOST_DEVICES, Cluster, Device, Node
-from .host import cpu_count
+from .host import cpu_count, cpu_list, usable_cpus
 
 PATIENCE = (
     90.0  # seconds for a driver: eight GPUs that wake up take up to 30, and torch may be asked
@@ -109,12 +112,35 @@ def _first_with_devices(
 
 def _discovered(backend: Backend, count: int | None, environ: Mapping[str, str]) -> DiscoveryResult:
     try:
-        return in_time(lambda: backend.discover(environ, count), PATIENCE)
+        found = in_time(lambda: backend.discover(environ, count), PATIENCE)
     except TimeoutError:
         raise MachineError(
             f"--device {backend.name}: its driver has not told its devices in {PATIENCE:g} s: look "
             f"for Xid in dmesg, and restart the machine. To measure the CPU: --device cpu"
         ) from None
+    if backend.name == "cpu":
+        return found
+    return bound(found, usable_cpus(), has_taskset=shutil.which("taskset") is not None)
+
+
+def bound(found: DiscoveryResult, usable: Sequence[int], *, has_taskset: bool) -> DiscoveryResult:
+    """The devices with those of their near cores that this process may use. Pure.
+
+    They are empty where that is all that it may use, or where nothing can be bound, as notes say.
+    """
+    devices: list[Device] = []
+    notes = list(found.notes)
+    for device in found.devices:
+        near = tuple(cpu for cpu in device.cpus if cpu in usable)
+        if device.cpus and not near:
+            far = f"GPU {device.index} is next to cores {cpu_list(device.cpus)}"
+            notes.append(f"{far}, and this process may use {cpu_list(usable)} alone: not bound")
+        is_free = len(near) == len(usable)
+        devices.append(replace(device, cpus=() if is_free else near))
+    if not has_taskset and any(device.cpus for device in devices):
+        notes.append("no `taskset` (util-linux): no process is bound to the cores next to its GPU")
+        devices = [replace(device, cpus=()) for device in devices]
+    return DiscoveryResult(tuple(devices), tuple(notes))
 
 
 def _gpu_backends() -> list[Backend]:

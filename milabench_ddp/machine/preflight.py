@@ -62,15 +62,8 @@ def _counted(names: Iterable[str]) -> str:
 
 def run_check(
     command: Sequence[str], environ: Mapping[str, str], limit: float = LIMIT
-) -> list[str]:
-    """Run a check of the GPUs, and return its warnings; arguments and errors are `told_by`'s."""
-    return list(told_by(command, environ, limit)["warnings"])
-
-
-def told_by(
-    command: Sequence[str], environ: Mapping[str, str], limit: float = LIMIT
 ) -> dict[str, Any]:
-    """Run a program that tells of the GPUs; returns the fields that it told, and its ``warnings``.
+    """Run a check of the GPUs; returns what it told, with its ``warnings``.
 
     Args:
         command: of ``benchmarks/common/preflight.py``, which says what it writes, or one like it.

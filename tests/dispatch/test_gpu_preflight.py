@@ -30,12 +30,12 @@ class Checks:
         self.warnings: list[str] = []
         self.problem = ""
 
-    def __call__(self, command: Sequence[str], environ: Mapping[str, str]) -> list[str]:
+    def __call__(self, command: Sequence[str], environ: Mapping[str, str]) -> dict[str, Any]:
         self.commands.append(command)
         self.environments.append(environ)
         if self.problem:
             raise MachineError(self.problem)
-        return self.warnings
+        return {"warnings": self.warnings}
 
     def of(
         self, *benchmarks: Benchmark, arch: str = "cuda", node: Node = NODE, **changes: Any

@@ -4,12 +4,14 @@ from collections.abc import Callable
 
 import pynvml
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from milabench_ddp.errors import MachineError
 from milabench_ddp.machine import detect as module
 from milabench_ddp.machine.backends import BACKENDS
 from milabench_ddp.machine.backends.backend import DiscoveryResult
-from milabench_ddp.machine.detect import detect, partition, synthetic_cluster
+from milabench_ddp.machine.detect import bound, detect, partition, synthetic_cluster
 from milabench_ddp.machine.devices import Device
 from tests.fakes.nvml import FakeNvml, gpus
 
@@ -188,3 +190,47 @@ def test_cpu_slots_of_an_unknown_machine_are_not_bound() -> None:
     cluster = synthetic_cluster("cpu", nodes=2, gpus=2)
     assert not cluster.has_gpu
     assert all(device.cpus == () for node in cluster.nodes for device in node.devices)
+
+
+def near(*cores: tuple[int, ...], usable: range, has_taskset: bool = True) -> DiscoveryResult:
+    """The result for GPUs that are next to these cores."""
+    devices = tuple(Device(i, str(i), cpus=each) for i, each in enumerate(cores))
+    return bound(DiscoveryResult(devices), usable, has_taskset=has_taskset)
+
+
+def cores_of(found: DiscoveryResult) -> list[tuple[int, ...]]:
+    return [device.cpus for device in found.devices]
+
+
+def test_gpus_get_the_cores_next_to_them_that_may_be_used() -> None:
+    found = near((0, 1, 2, 3), (4, 5, 6, 7), usable=range(2, 8))
+    assert (cores_of(found), found.notes) == ([(2, 3), (4, 5, 6, 7)], ())
+
+
+def test_where_all_cores_are_next_to_a_gpu_none_are_chosen() -> None:
+    assert cores_of(near((0, 1, 2, 3), (0, 1, 2, 3), usable=range(4))) == [(), ()]
+    assert cores_of(near((), (), usable=range(4))) == [(), ()]  # it is not known
+
+
+def test_a_gpu_that_is_far_from_all_usable_cores_is_not_bound_and_told() -> None:
+    """Slurm or a cgroup may grant the cores of one socket, and the GPU of the other."""
+    found = near((0, 1, 2, 3), (4, 5, 6, 7), usable=range(2))
+    assert cores_of(found) == [(), ()]
+    far = "GPU 1 is next to cores 4-7, and this process may use 0-1 alone: not bound"
+    assert found.notes == (far,)
+
+
+def test_without_taskset_nothing_is_bound() -> None:
+    found = near((0, 1), (2, 3), usable=range(4), has_taskset=False)
+    assert cores_of(found) == [(), ()]
+    assert found.notes[0].startswith("no `taskset` (util-linux): no process is bound to the cores")
+
+
+@given(st.lists(st.sets(st.integers(0, 9)), min_size=1), st.sets(st.integers(0, 9), min_size=1))
+def test_no_process_is_bound_to_nothing_or_to_what_it_may_not_use(
+    cores: list[set[int]], usable: set[int]
+) -> None:
+    devices = tuple(Device(i, str(i), cpus=tuple(each)) for i, each in enumerate(cores))
+    found = bound(DiscoveryResult(devices), tuple(usable), has_taskset=True)
+    for device, chosen in zip(devices, cores_of(found), strict=True):
+        assert set(chosen) in (set(), usable & set(device.cpus))

@@ -70,7 +70,7 @@ def test_a_check_that_finds_nothing_but_warnings() -> None:
     lines = ["NCCL version 2.30", "[3]", "7", "{"]
     said = [says(warning="one"), says(stage="x"), says(warning="two"), says(done=True)]
     command = script(*[f"echo '{line}'" for line in lines], *said)
-    assert run_check(command, os.environ) == ["one", "two"]
+    assert run_check(command, os.environ)["warnings"] == ["one", "two"]
 
 
 def test_a_check_that_says_what_is_wrong() -> None:

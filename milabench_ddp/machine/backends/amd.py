@@ -1,14 +1,13 @@
 """AMD's GPUs, in the order of the kernel (KFD), which HIP has, too, and rocm_smi has not."""
 
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from ..devices import Device
-from ..host import cpus_beside, usable_cpus
-from .backend import DiscoveryResult, DriverError, bound
+from ..host import cpus_beside
+from .backend import DriverError
 from .torch_gpus import seen_by_torch
 from .voir import VoirBackend
 
@@ -30,19 +29,15 @@ class AmdBackend(VoirBackend):
     def may_be_present(self, root: Path = Path("/")) -> bool:
         return (root / "dev/kfd").exists()
 
-    def discover(self, environ: Mapping[str, str], count: int | None) -> DiscoveryResult:
-        del count
-        notes: tuple[str, ...] = ()
-        try:
-            devices = in_order_of_kernel(self.devices(), kernel_gpus())
-        except DriverError as error:
-            devices, said = seen_by_torch(error, self.may_be_present(), environ, of_amd=True)
-            notes = (said if devices else f"no AMD device: {said}",)
-            if not devices:
-                return DiscoveryResult((), notes)
-        found = self.visible_devices(devices, environ)
-        found = replace(found, notes=(*notes, *found.notes))
-        return bound(found, usable_cpus(), has_taskset=shutil.which("taskset") is not None)
+    def devices(self) -> list[Device]:
+        return in_order_of_kernel(super().devices(), kernel_gpus())
+
+    def without_library(
+        self, why: DriverError, environ: Mapping[str, str]
+    ) -> tuple[list[Device], str]:
+        if not self.may_be_present():
+            return super().without_library(why, environ)
+        return seen_by_torch(why, environ, of_amd=True)
 
 
 def kernel_gpus(root: Path = Path("/")) -> dict[str, str]:

@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ..devices import Device
 from ..host import cpu_list
@@ -154,23 +153,3 @@ def select(value: str | None, uuids: Sequence[str], instances: Sequence[str] = (
             chosen.append(Choice(int(number[1]), by_uuid=False))
     is_repeated = len({choice.position for choice in chosen}) < len(chosen)
     return [] if is_repeated else chosen
-
-
-def bound(found: DiscoveryResult, usable: Sequence[int], *, has_taskset: bool) -> DiscoveryResult:
-    """The devices with those of their near cores that this process may use. Pure.
-
-    They are empty where that is all that it may use, or where nothing can be bound, as notes say.
-    """
-    devices: list[Device] = []
-    notes = list(found.notes)
-    for device in found.devices:
-        near = tuple(cpu for cpu in device.cpus if cpu in usable)
-        if device.cpus and not near:
-            far = f"GPU {device.index} is next to cores {cpu_list(device.cpus)}"
-            notes.append(f"{far}, and this process may use {cpu_list(usable)} alone: not bound")
-        is_free = len(near) == len(usable)
-        devices.append(replace(device, cpus=() if is_free else near))
-    if not has_taskset and any(device.cpus for device in devices):
-        notes.append("no `taskset` (util-linux): no process is bound to the cores next to its GPU")
-        devices = [replace(device, cpus=()) for device in devices]
-    return DiscoveryResult(tuple(devices), tuple(notes))

@@ -1,6 +1,5 @@
 """NVIDIA's GPUs: which of them a process may use, their facts, and their samples."""
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,8 +10,8 @@ from msgspec.structs import replace
 
 from ...errors import MachineError
 from ..devices import Device
-from ..host import cpu_list, other_process, usable_cpus
-from .backend import Backend, DiscoveryResult, DriverError, Reading, bound, select
+from ..host import cpu_list, other_process
+from .backend import Backend, DiscoveryResult, DriverError, Reading, select
 from .nvml import (
     Gpu,
     Inventory,
@@ -43,12 +42,11 @@ class NvidiaBackend(Backend):
             with session() as nvml:
                 known = inventory(nvml)
         except DriverError as error:
-            devices, said = seen_by_torch(error, self.has_node(), environ, of_amd=False)
-            if not devices:
-                return DiscoveryResult((), (said,))
+            if not self.has_node():
+                return DiscoveryResult((), (str(error),))
+            devices, said = seen_by_torch(error, environ, of_amd=False)
             known = Inventory(tuple(map(Gpu, devices)), (said,))
-        found = visible_devices(known, environ)
-        return bound(found, usable_cpus(), has_taskset=shutil.which("taskset") is not None)
+        return visible_devices(known, environ)
 
     def has_node(self, root: Path = Path("/")) -> bool:
         """Whether the kernel shows a GPU to this process."""

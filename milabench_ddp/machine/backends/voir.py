@@ -45,11 +45,23 @@ class VoirBackend(Backend):
 
     def discover(self, environ: Mapping[str, str], count: int | None) -> DiscoveryResult:
         del count
+        notes: tuple[str, ...] = ()
         try:
             devices = self.devices()
         except DriverError as error:
-            return DiscoveryResult((), (f"no {self.vendor} device: {error}",))
-        return self.visible_devices(devices, environ)
+            devices, said = self.without_library(error, environ)
+            if not devices:
+                return DiscoveryResult((), (f"no {self.vendor} device: {said}",))
+            notes = (said,)
+        found = self.visible_devices(devices, environ)
+        return replace(found, notes=(*notes, *found.notes))
+
+    def without_library(
+        self, why: DriverError, environ: Mapping[str, str]
+    ) -> tuple[list[Device], str]:
+        """The devices by other means, and what to tell of them."""
+        del environ
+        return [], str(why)
 
     def devices(self) -> list[Device]:
         """All devices of this host, in the order in which the visibility variable counts them."""

@@ -66,13 +66,9 @@ def _paths(row: Row) -> Iterator[Mapping[str, Any]]:
 
 
 def _exceeded(rows: Rows) -> Iterator[str]:
-    for row in rows:
-        for path in _paths(row):
-            if path["GB/s"] > path["data sheet"]:
-                yield (
-                    f"{row.name}, {path['path']}: above the figure of the data sheet, so that is "
-                    f"not this device's, or caches helped"
-                )
+    said = "above the figure of the data sheet, so that is not this device's, or caches helped"
+    paths = ((row.name, path) for row in rows for path in _paths(row))
+    return (f"{n}, {p['path']}: {said}" for n, p in paths if p["GB/s"] > p["data sheet"])
 
 
 sweeps = TableOf(

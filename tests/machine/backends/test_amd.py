@@ -68,7 +68,6 @@ def test_a_gpu_that_is_not_open_is_left_out(root: Path) -> None:
 def test_ids_are_hips_and_the_cores_those_beside(root: Path, monkeypatch) -> None:
     monkeypatch.setattr(amd, "kernel_gpus", lambda: kernel_gpus(root))
     monkeypatch.setattr(amd, "cpus_beside", lambda bus, _: host.cpus_beside(bus, root))
-    monkeypatch.setattr(amd, "usable_cpus", lambda: list(range(8)))
     devices = AmdBackend().discover({}, None).devices
     assert [(each.index, each.id, each.uuid) for each in devices] == [
         (2, "0", UUIDS[2]),

@@ -98,10 +98,10 @@ def test_without_a_sign_of_a_gpu_torch_is_not_asked(found, vendor, monkeypatch) 
     monkeypatch.setattr(NvidiaBackend, "has_node", lambda self: False)
     monkeypatch.setattr(BACKENDS["rocm"], "may_be_present", lambda: False)
 
-    def told_by(*words: object) -> None:
+    def run_check(*words: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(preflight, "told_by", told_by)
+    monkeypatch.setattr(preflight, "run_check", run_check)
     assert found(vendor, torch_with(H100, hip="6")).devices == ()
 
 
@@ -109,10 +109,10 @@ def test_torch_is_asked_once_by_a_command(found, monkeypatch) -> None:
     environ = torch_with(H100, H100, H100, H100)
     assert len(found("cuda", environ).devices) == 4
 
-    def told_by(*words: object) -> None:
+    def run_check(*words: object) -> None:
         raise MachineError("asked again")
 
-    monkeypatch.setattr(preflight, "told_by", told_by)
+    monkeypatch.setattr(preflight, "run_check", run_check)
     assert len(found("cuda", environ).devices) == 4
 
 

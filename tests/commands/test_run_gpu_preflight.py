@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from milabench_ddp.machine.provenance import torch_build
+from tests.support import nvml_stub
 from tests.support.workplace import EMIT, GOOD, Done, Workplace
 
 OF_TORCH = GOOD + "\nif False:\n    import torch"  # by its source
+BUILD = {name: value for name, value in torch_build(sys.path).items() if value}
 ON_TWO = ("--device", "cuda", "--gpus", "1", "--nodes", "2")
 
 
@@ -65,6 +68,20 @@ def test_a_torch_that_cannot_use_the_gpus_ends_the_run_before_it_begins(at: Work
     assert refused.startswith(said)
     assert "It would run flops-bf16, elastic-ddp. To measure the CPU: --device cpu" in refused
     assert not (at.folder / "base" / "runs").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("cuda" not in BUILD, reason="the torch that is installed has no CUDA")
+def test_a_driver_that_is_too_old_for_torchs_cuda(at: Workplace, monkeypatch) -> None:
+    """All the way down to CUDA's own runtime, whose driver is the stub, too."""
+    library = nvml_stub.build(at.folder, driver=470)
+    (library / "libcuda.so.1").symlink_to("libnvidia-ml.so.1")
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(library))
+    done = at.milabench("run", "ddp", "--select", "flops-bf16")
+    assert done.code == 2
+    assert "The NVIDIA driver on your system is too old (found CUDA 11.4)" in done.err
+    needed = {"12": 525, "13": 580}[str(BUILD["cuda"]).split(".")[0]]
+    assert f"; update the driver: CUDA {str(BUILD['cuda'])[:2]} needs {needed} or newer" in done.err
 
 
 @pytest.mark.usefixtures("gpus")

@@ -17,7 +17,8 @@
  *              limit and default_limit (mW), slowdown (the degrees at which it slows down), energy (mJ), pids (`12,34`), fN (the field value N of NVML)
  *     DEVICE   watts LOW:HIGH:PERIOD:DUTY:DRIFT, averaged (ms; 1000)
  *
- * Compiled with -DDRIVER=470 it lacks what that driver lacks.
+ * Compiled with -DDRIVER=470 it lacks what that driver lacks. Under the name libcuda.so.1 it tells
+ * that driver's version to CUDA, and has nothing else of it.
  *
  * `watts` is a course of power from 0 on: HIGH for DUTY percent of each PERIOD (ms), else LOW, all of
  * it DRIFT W higher per second. The sensors then see of it what those of a GPU do: the energy counter
@@ -404,4 +405,12 @@ int nvmlSystemGetDriverVersion(char *text, unsigned length) {
 
 int nvmlSystemGetCudaDriverVersion(int *version) {
   return *version = DRIVER < 525 ? 11040 : 13020, SUCCESS;
+}
+
+int cuInit(unsigned flags) { return SUCCESS; }
+
+int cuDriverGetVersion(int *version) { return nvmlSystemGetCudaDriverVersion(version); }
+
+int cuGetProcAddress_v2(const char *name, void **found, int version, unsigned long flags, void *status) {
+  return *found = NULL, 500; /* CUDA_ERROR_NOT_FOUND */
 }

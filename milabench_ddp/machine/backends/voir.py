@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 from msgspec.structs import replace
 
 from ..devices import Device
-from .backend import (
-    Backend,
-    DiscoveryResult,
-    DriverError,
-    MissingLibraryError,
-    Reading,
-    select,
-)
+from .backend import Backend, DiscoveryResult, DriverError, MissingLibraryError, Reading, select
 
 if TYPE_CHECKING:  # what plans needs none of them, and sampling alone needs msgspec
     from ...samples import DeviceSample
@@ -65,7 +58,7 @@ class VoirBackend(Backend):
 
     def devices(self) -> list[Device]:
         """All devices of this host, in the order in which the visibility variable counts them."""
-        entries = read_once(self.name)
+        entries = _read_once(self.name)
         return [
             Device(i, str(i), entry["product"], float(entry["memory"]["total"]), uuid=entry["uuid"])
             for i, entry in sorted(entries.items())
@@ -94,7 +87,7 @@ class VoirBackend(Backend):
     def accelerators(self, devices: Sequence[Device]) -> dict[str, Any]:
         found = super().accelerators(devices)
         with suppress(DriverError):
-            entries = read_once(self.name)
+            entries = _read_once(self.name)
             for gpu in found["gpus"].values():
                 if gpu["device"] in entries:
                     gpu["memory"] = entries[gpu["device"]]["memory"]
@@ -180,7 +173,7 @@ def open_library(name: str) -> Iterator[Callable[[], Entries]]:
         library.close()
 
 
-def read_once(name: str) -> Entries:
+def _read_once(name: str) -> Entries:
     with open_library(name) as read:
         return read()
 

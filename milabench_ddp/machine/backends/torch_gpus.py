@@ -39,16 +39,14 @@ def seen_by_torch(
 ) -> tuple[list[Device], str]:
     """The GPUs of this host in torch's order, also hidden ones, and what to tell of them.
 
-    It takes seconds: ask only where the kernel shows a GPU. ``why`` the driver's library does not
-    tell them.
+    It takes seconds: ask only where the kernel shows a GPU. ``why`` is what the driver's library
+    said instead.
     """
     kept = {name: value for name, value in environ.items() if "VISIBLE_DEVICES" not in name}
-    try:
-        told = _asked(
-            sys.executable, frozenset({**kept, "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}.items())
-        )
-    except MachineError as error:
-        return [], f"{why}; torch cannot be asked: {error}"
+    kept["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
+    told = _asked(sys.executable, frozenset(kept.items()))
+    if problem := told.get("problem"):
+        return [], f"{why}; torch cannot be asked: {problem}"
     devices = [
         Device(k, str(k) if of_amd else uuid, name, memory, cpus_beside(bus), capability, uuid)
         for k, (uuid, name, memory, bus, capability) in enumerate(told["gpus"])
@@ -65,4 +63,7 @@ def seen_by_torch(
 def _asked(python: str, environ: frozenset[tuple[str, str]]) -> dict[str, Any]:
     from ..preflight import run_check  # few hosts need it
 
-    return run_check([python, "-P", "-c", _ASK], dict(environ), _LIMIT)
+    try:
+        return run_check([python, "-P", "-c", _ASK], dict(environ), _LIMIT)
+    except MachineError as error:
+        return {"problem": str(error)}

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import pynvml
 import pytest
 
-from milabench_ddp.errors import MachineError
 from milabench_ddp.machine import preflight
 from milabench_ddp.machine.backends import BACKENDS
 from milabench_ddp.machine.backends.backend import DiscoveryResult
@@ -105,15 +104,17 @@ def test_without_a_sign_of_a_gpu_torch_is_not_asked(found, vendor, monkeypatch) 
     assert found(vendor, torch_with(H100, hip="6")).devices == ()
 
 
-def test_torch_is_asked_once_by_a_command(found, monkeypatch) -> None:
-    environ = torch_with(H100, H100, H100, H100)
-    assert len(found("cuda", environ).devices) == 4
+@pytest.mark.parametrize("gpus", [4, 0])
+def test_torch_is_asked_once_by_a_command(found, gpus: int, monkeypatch) -> None:
+    environ = torch_with(*[H100] * gpus) if gpus else {"PYTHONPATH": torch_with()["PYTHONPATH"]}
+    first = found("cuda", environ)
+    assert len(first.devices) == gpus
 
     def run_check(*words: object) -> None:
-        raise MachineError("asked again")
+        raise AssertionError
 
     monkeypatch.setattr(preflight, "run_check", run_check)
-    assert len(found("cuda", environ).devices) == 4
+    assert found("cuda", environ) == first
 
 
 def test_the_files_by_which_the_kernel_shows_a_gpu(tmp_path) -> None:

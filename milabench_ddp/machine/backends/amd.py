@@ -52,7 +52,7 @@ def kernel_gpus(root: Path = Path("/")) -> dict[str, str]:
             continue
         if facts.get("simd_count"):  # else it is a CPU
             place = facts["location_id"]
-            bus = f"{facts['domain']:04x}:{place >> 8:02x}:{place >> 3 & 31:02x}.{place & 7}"
+            bus = f"{facts.get('domain', 0):04x}:{place >> 8:02x}:{place >> 3 & 31:02x}.{place & 7}"
             found[f"GPU-{facts.get('unique_id', 0):016x}"] = bus
     return found
 
@@ -62,11 +62,12 @@ def in_order_of_kernel(
 ) -> list[Device]:
     """The devices in the order of ``gpus``, as their ids count them, with the cores beside them.
 
-    They stay as they are where the kernel does not tell the UUIDs of exactly these.
+    Where the kernel does not tell the UUIDs of exactly these, as in partitions, they stay as they
+    are, and have none: HIP's are the kernel's.
     """
     known = {device.uuid: device for device in devices}
-    if known.keys() != gpus.keys():
-        return devices
+    if known.keys() != gpus.keys() or len(known) < len(devices):
+        return [replace(device, uuid="") for device in devices]
     return [
         replace(known[uuid], id=str(place), cpus=cpus_beside(bus, root))
         for place, (uuid, bus) in enumerate(gpus.items())

@@ -58,11 +58,11 @@ class VoirBackend(Backend):
 
     def devices(self) -> list[Device]:
         """All devices of this host, in the order in which the visibility variable counts them."""
-        entries = _read_once(self.name)
-        return [
-            Device(i, str(i), entry["product"], float(entry["memory"]["total"]), uuid=entry["uuid"])
-            for i, entry in sorted(entries.items())
-        ]
+        devices = []
+        for index, entry in sorted(_read_once(self.name).items()):
+            memory, uuid = float(entry["memory"]["total"]), entry["uuid"]
+            devices.append(Device(index, str(index), str(entry["product"]), memory, uuid=uuid))
+        return devices
 
     def visible_devices(
         self, devices: Sequence[Device], environ: Mapping[str, str]

@@ -88,5 +88,12 @@ def test_the_librarys_order_where_the_kernel_tells_others(known, monkeypatch) ->
     monkeypatch.setattr(amd, "kernel_gpus", lambda: known)
     devices = AmdBackend().discover({}, None).devices
     assert [(each.index, each.id, each.uuid) for each in devices] == [
-        (index, str(index), uuid) for index, uuid in enumerate(UUIDS)
+        (index, str(index), "") for index in range(3)
     ]
+
+
+@pytest.mark.usefixtures("smi")
+def test_partitions_of_one_number_are_all_kept(root: Path, monkeypatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "NUMBERS", NUMBERS[:1] * 3)
+    monkeypatch.setattr(amd, "kernel_gpus", lambda: {UUIDS[0]: "0000:0c:00.0"})
+    assert [each.id for each in AmdBackend().discover({}, None).devices] == ["0", "1", "2"]

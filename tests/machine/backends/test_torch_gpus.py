@@ -75,15 +75,12 @@ def test_those_that_the_caller_shows(found, vendor, hip, variables, ids) -> None
     assert [gpu.index for gpu in result.devices] == ids
 
 
-def test_torch_finds_none_either(found, vendor: str) -> None:
-    result = found(vendor, torch_with(hip="7.0" if vendor == "rocm" else None))
+@pytest.mark.parametrize("gpus", [0, 1])
+def test_torch_finds_none_or_those_of_the_other_vendor(found, vendor: str, gpus: int) -> None:
+    is_amd = (vendor == "rocm") != bool(gpus)
+    result = found(vendor, torch_with(*[H100] * gpus, hip="7.0" if is_amd else None))
     assert result.devices == ()
     assert result.notes[0].endswith("; torch finds none, either")
-
-
-def test_a_torch_for_the_other_vendor_finds_none(found, vendor: str) -> None:
-    result = found(vendor, torch_with(H100, hip=None if vendor == "rocm" else "7.0"))
-    assert result.devices == ()
 
 
 def test_a_torch_that_cannot_be_asked(found, vendor: str) -> None:

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from tests.support.workplace import EMIT, GOOD, Workplace
+from tests.support.workplace import GOOD, Workplace
 
 RUNTIME = """\
 #!/bin/sh
@@ -75,20 +75,12 @@ def test_what_is_missing_is_not_measured_in_another_image(at: Workplace, config:
     done = at.milabench("run", config, *ON_CPU, "--name", "mine")
     said = f"there is no python9 in {at.folder}/torch: name another as python of the runner profile"
     assert (done.code, said in done.err) == (1, True), done.err
+    (told,) = json.loads(at.milabench("report", "mine", "--format", "json").out)["runs"]
+    assert told["facts"]["image"].startswith("torch sha256:")
+    assert not {"torch", "Python", "triton"} & set(told["facts"])  # of this host
     at.write("torch/usr/lib/torch.so", "22")
     before = (at.run() / "run.json").read_text()
     done = at.milabench("run", "--resume", "mine")
     assert done.code == 2
     assert "torch has changed since the run began" in done.err
     assert (at.run() / "run.json").read_text() == before
-
-
-def test_the_software_of_this_host_is_not_told_of_a_container(at: Workplace, suite, config) -> None:
-    """What measures nothing has no place among the facts by which runs are compared."""
-    config = suite(bad=EMIT + "sys.exit(3)")
-    write_profile(at, "python9")
-    at.milabench("run", config, *ON_CPU, "--name", "mine")
-    document = json.loads(at.milabench("report", "mine", "--format", "json").out)
-    facts = document["runs"][0]["facts"]
-    assert not {"torch", "Python", "triton"} & set(facts)
-    assert facts["image"].startswith("torch sha256:")

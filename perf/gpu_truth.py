@@ -4,7 +4,7 @@
 
 - the time between two marks against the sum of the kernels in it, by PyTorch's profiler: 3 %;
 - TFLOP/s of ``flops`` and GB/s of ``membw`` against ``triton.testing.do_bench_cudagraph`` (on a
-  CPU, where there is no Triton, ``torch.utils.benchmark``): within 1 %. Both call without a pause:
+  CPU, where there is no Triton, ``torch.utils.benchmark``): within 2 %. Both call without a pause:
   ``do_bench`` flushes the cache before each call, a rest in which the device cools, and its clock
   rises. What it tells is printed beside them.
 """
@@ -98,7 +98,7 @@ def checks(device: torch.device) -> Iterator[Check]:
     yield "marks over the profiler's kernels", marks / kernels, 0.97, 1.03
     if device.type != "cpu":
         yield "flops over do_bench, which cools", speed(multiply, device, flush=True), 0.8, 1.1
-    yield "flops over another instrument", speed(multiply, device), 0.99, 1.01
+    yield "flops over another instrument", speed(multiply, device), 0.98, 1.02
 
     vectors = [
         torch.rand(2**24 if device.type == "cpu" else 2**28, device=device) for _ in range(3)
@@ -107,7 +107,7 @@ def checks(device: torch.device) -> Iterator[Check]:
     def triad() -> None:
         membw.OPERATIONS["triad"].call(*vectors)
 
-    yield "membw over another instrument", speed(triad, device), 0.99, 1.01
+    yield "membw over another instrument", speed(triad, device), 0.98, 1.02
 
 
 def main() -> None:

@@ -61,7 +61,10 @@ def diagnoses(options: LaunchOptions) -> list[Diagnosis]:
     try:
         cluster, wrong = in_time(request.detect, _DRIVER), error("")
     except (MilabenchError, TimeoutError) as raised:
-        said = str(raised) or f"the driver does not tell them in {_DRIVER:g} s: see dmesg for Xid"
+        said = (
+            str(raised)
+            or f"they are not known after {_DRIVER:g} s: see dmesg for Xid, or try again"
+        )
         cluster, wrong = None, error(said)
     left = deadline - time.monotonic()
     limit = round(left - _MARGIN, 1)

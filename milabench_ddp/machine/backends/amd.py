@@ -7,8 +7,6 @@ from msgspec.structs import replace
 
 from ..devices import Device
 from ..host import cpus_beside
-from .backend import DriverError
-from .torch_gpus import seen_by_torch
 from .voir import VoirBackend
 
 
@@ -31,13 +29,6 @@ class AmdBackend(VoirBackend):
 
     def devices(self) -> list[Device]:
         return in_order_of_kernel(super().devices(), kernel_gpus())
-
-    def without_library(
-        self, why: DriverError, environ: Mapping[str, str]
-    ) -> tuple[list[Device], str]:
-        if not self.may_be_present():
-            return super().without_library(why, environ)
-        return seen_by_torch(why, environ, of_amd=True)
 
 
 def kernel_gpus(root: Path = Path("/")) -> dict[str, str]:

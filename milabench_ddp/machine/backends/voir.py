@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ..devices import Device
 from .backend import Backend, DiscoveryResult, DriverError, MissingLibraryError, Reading, select
+from .torch_gpus import seen_by_torch
 
 if TYPE_CHECKING:  # what plans needs none of them, and sampling alone needs msgspec
     from ...samples import DeviceSample
@@ -42,19 +43,14 @@ class VoirBackend(Backend):
         try:
             devices = self.devices()
         except DriverError as error:
-            devices, said = self.without_library(error, environ)
+            devices, said = [], str(error)
+            if self.torch_device == "cuda" and self.may_be_present():
+                devices, said = seen_by_torch(error, environ, of_amd=True)
             if not devices:
                 return DiscoveryResult((), (f"no {self.vendor} device: {said}",))
             notes = (said,)
         found = self.visible_devices(devices, environ)
         return replace(found, notes=(*notes, *found.notes))
-
-    def without_library(
-        self, why: DriverError, environ: Mapping[str, str]
-    ) -> tuple[list[Device], str]:
-        """The devices by other means, and what to tell of them."""
-        del environ
-        return [], str(why)
 
     def devices(self) -> list[Device]:
         """All devices of this host, in the order in which the visibility variable counts them."""

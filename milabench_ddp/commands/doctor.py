@@ -61,10 +61,7 @@ def diagnoses(options: LaunchOptions) -> list[Diagnosis]:
     try:
         cluster, wrong = in_time(request.detect, _DRIVER), error("")
     except (MilabenchError, TimeoutError) as raised:
-        said = (
-            str(raised)
-            or f"they are not known after {_DRIVER:g} s: see dmesg for Xid, or try again"
-        )
+        said = str(raised) or f"not known after {_DRIVER:g} s: see dmesg for Xid, or try again"
         cluster, wrong = None, error(said)
     left = deadline - time.monotonic()
     limit = round(left - _MARGIN, 1)

@@ -6,6 +6,7 @@ pass grows with the items along a line. That takes a second and no memory of the
 
 import argparse
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -47,11 +48,8 @@ def estimate(
     """
     if group.device.type == "cpu":
         return lambda _: Memory(0.0, 0.0, 0.0, 0.0)
-    one, two = (_kept(args, workload, sample, count, group.device) for count in (1, 2))
-    with torch.device("meta"):
-        model = workload.make_model()
-    blocks = [sum(p.numel() for p in block.parameters()) for block in workload.blocks(model)]
-    total = sum(p.numel() for p in model.parameters())
+    counts = _counts(args, workload, sample, group.device)
+    one, two = counts.kept
 
     def memory(args: argparse.Namespace) -> Memory:
         ranks, stages = group.world_size, 1.0
@@ -61,7 +59,7 @@ def estimate(
         # Tensor parallelism shares what is inside of attention and perceptron: half of a block.
         shared = (1 + 1 / tensor_size(args, ranks)) / 2
         kept = (2 * one - two + (two - one) * items) / stages * shared
-        held, gathered = _parameters(args, ranks, float(total), blocks)
+        held, gathered = _parameters(args, ranks, counts)
         own = held * PRECISIONS[args.precision].dtype.itemsize
         states = 1 if args.optimizer == "sgd" else 2
         return Memory(own + gathered, own, own * states, kept + passing * items)
@@ -69,35 +67,46 @@ def estimate(
     return memory
 
 
-def _kept(
-    args: argparse.Namespace,
-    workload: Workload,
-    sample: Sequence[Tensor],
-    count: int,
-    device: torch.device,
-) -> int:
-    """Bytes that a forward pass of ``count`` samples leaves for the backward pass."""
-    precision = PRECISIONS[args.precision]
-    with torch.device("meta"):  # where no value is drawn
-        model = workload.make_model().to(precision.dtype).train()
-    wrap_blocks(model, workload.blocks(model), args.activation, args.activation_every)
-    with FakeTensorMode(), torch.device(device.type), _Fused():
-        _take_memory(model)
-        types = [x.dtype if x.dtype == torch.long else precision.dtype for x in sample]
-        batch = [torch.zeros(count, *x.shape, dtype=t) for x, t in zip(sample, types, strict=True)]
-        with Allocated(device.type) as memory, precision.context(device):
-            loss = workload.loss(model, tuple(batch))
-        kept = memory.now
-        del loss
-        return kept
+@dataclass(frozen=True)
+class _Counts:
+    """Of a model: its parameters, those of each block, and bytes kept of one and of two samples."""
+
+    parameters: int
+    blocks: Sequence[int]
+    kept: tuple[int, int]
 
 
-def _parameters(
-    args: argparse.Namespace, ranks: int, total: float, blocks: Sequence[int]
-) -> tuple[float, float]:
+def _counts(
+    args: argparse.Namespace, workload: Workload, sample: Sequence[Tensor], device: torch.device
+) -> _Counts:
+    precision, kept = PRECISIONS[args.precision], []
+    for count in (1, 2):
+        with torch.device("meta"):  # where no value is drawn
+            model = workload.make_model().to(precision.dtype).train()
+        parameters = sum(p.numel() for p in model.parameters())
+        blocks = [sum(p.numel() for p in block.parameters()) for block in workload.blocks(model)]
+        wrap_blocks(model, workload.blocks(model), args.activation, args.activation_every)
+        with FakeTensorMode(), torch.device(device.type), _Fused():
+            _take_memory(model)
+            batch = []
+            for x in sample:
+                dtype = x.dtype if x.dtype == torch.long else precision.dtype
+                batch.append(torch.zeros(count, *x.shape, dtype=dtype))
+            with Allocated(device.type) as memory, precision.context(device):
+                for tensor in (*model.parameters(), *model.buffers(), *batch):
+                    memory.see(tensor.untyped_storage())
+                before = memory.now
+                loss = workload.loss(model, tuple(batch))
+            kept.append(memory.now - before)  # for the backward pass
+            del loss
+    return _Counts(parameters, blocks, (kept[0], kept[1]))
+
+
+def _parameters(args: argparse.Namespace, ranks: int, counts: _Counts) -> tuple[float, float]:
     """Parameters that a rank holds; bytes of those that FSDP gathers, and of their gradients."""
-    tensor, ends = tensor_size(args, ranks), total - sum(blocks)
-    largest = max(blocks, default=0) / tensor
+    tensor, total = tensor_size(args, ranks), float(counts.parameters)
+    blocks = sum(counts.blocks)
+    ends, largest = total - blocks, max(counts.blocks, default=0) / tensor
     types = gathered_dtype(args) or PRECISIONS[args.precision].dtype, reduced_dtype(args)
     if args.mode in PIPELINES:
         size = pipeline_size(args, ranks)
@@ -106,11 +115,11 @@ def _parameters(
             return stage, 0.0
         return stage * size / ranks, stage * sum(dtype.itemsize for dtype in types)
     if args.mode not in FSDP_MODES:
-        return (sum(blocks) / tensor + ends), 0.0
+        return (blocks / tensor + ends), 0.0
     shards = shard_size(args, ranks) if args.mode == "hsdp" else ranks // tensor
     # Gathered are the ends and two blocks; one gradient is made, and one is being reduced.
     gathered = (ends + 3 * largest) * types[0].itemsize + largest * types[1].itemsize
-    return (sum(blocks) / tensor + ends) / shards, gathered
+    return (blocks / tensor + ends) / shards, gathered
 
 
 def _take_memory(model: nn.Module) -> None:

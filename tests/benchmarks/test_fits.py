@@ -1,6 +1,8 @@
 """What runs where: the suites on devices of each size, and on each number of ranks."""
 
 import re
+from copy import copy
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from unittest.mock import patch
@@ -34,10 +36,15 @@ def suite(name, ranks):
     return load(SuiteRequest(str(BENCHMARKS.parent / "config" / f"{name}.yaml")), facts)
 
 
+@cache
+def parsed(name, *argv):
+    return program(name).options().parse_args(argv)
+
+
 def outcome(benchmark, gib, ranks, **device):
     """``32``, the batch that runs, or why it is skipped."""
     name = benchmark.program.parent.name
-    args = program(name).options().parse_args(benchmark.argv)
+    args = copy(parsed(name, *benchmark.argv))
     alone = args.mode == "single"
     with fake_gpu(gib, 1 if alone else ranks, **device) as group:
         try:
@@ -49,18 +56,17 @@ def outcome(benchmark, gib, ranks, **device):
 
 @pytest.fixture
 def counted_once():
-    """Forward passes of the same model are counted once."""
-    right = model_memory._kept
-    found = {}
+    """The same model is counted once, for all devices and numbers of ranks."""
+    right, found = model_memory._counts, {}
 
-    def kept(args, workload, sample, count, device):
+    def counts(args, workload, sample, device):
         cut = args.mode in PIPELINES  # its ends are not tied
-        key = args.model, args.precision, args.activation, tuple(sample[0].shape), cut, count
+        key = args.model, args.precision, args.activation, tuple(sample[0].shape), cut
         if key not in found:
-            found[key] = right(args, workload, sample, count, device)
+            found[key] = right(args, workload, sample, device)
         return found[key]
 
-    with patch.object(model_memory, "_kept", kept):
+    with patch.object(model_memory, "_counts", counts):
         yield
 
 
@@ -95,7 +101,7 @@ def lines(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["ddp", "everything", "strategies"])
+@pytest.mark.parametrize("name", ["everything", "strategies", "ddp"])
 def test_each_runs_or_is_skipped_with_the_reason(name, counted_once):
     text = "\n".join(lines(name)) + "\n"
     check_golden(f"fits/{name}.txt", text)

@@ -184,7 +184,7 @@ class _FSDP(WrappedModel):
 
 
 class _Tensor(WrappedModel):
-    # The scores stay shared by words: a softmax of shared ones sends two numbers for each of them.
+    # The scores stay shared by words: of each token the loss sends three numbers.
     def forward(self, batch: Batch) -> Tensor:
         with loss_parallel():
             return super().forward(batch)

@@ -74,7 +74,7 @@ def ours_of(row: Row) -> Iterator[Payload]:
     family = data_sheets()[device].family if device else product or "unknown"
     torch = mapping_or_empty(record.meta.get("pytorch")).get("torch")
     ours = {"benchmark": row.name, "our torch": torch, "unit": row.unit, "device": device}
-    ours |= {"family": family, "precision": precision(record), "gpus": ranks}
+    ours |= {"family": family, "precision": precision(record) or "unknown", "gpus": ranks}
     if "mode" in model and ranks > 0:
         told = {"model": model.get("name"), "strategy": str(model["mode"])}
         told |= {"batch": model.get("batch_size"), "value": row.like_perf(row.perf / ranks)}

@@ -3,15 +3,14 @@
 NCCL writes a line for each operation where NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=TUNING, which
 costs small messages some microseconds. So one rank logs one operation that is not measured, and
 nothing else: ``ncclResetDebugInit``, which NCCL has from 2.24 on, reads these variables again. The
-log goes to stdout, for as long a file: one of NCCL_DEBUG_FILE is closed twice when the process ends
-(seen in 2.30.7).
+log goes to stdout, which is a file meanwhile. With NCCL_DEBUG_FILE the process would end with
+SIGABRT, because NCCL closes that file twice (seen in 2.30.7).
 """
 
 import ctypes
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO
@@ -32,7 +31,7 @@ def chosen(call: Callable[[], object]) -> dict[str, str]:
     if reset is None or os.environ.keys() & {"NCCL_DEBUG", "NCCL_DEBUG_FILE"}:
         call()
         return {}
-    with tempfile.TemporaryFile() as file:
+    with os.fdopen(os.memfd_create("log"), "r+b") as file:  # no disk can be full
         with _stdout_to(file), _logged(reset):
             call()
         file.seek(0)

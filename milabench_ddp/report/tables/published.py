@@ -23,15 +23,7 @@ from .program_tables import operations_of
 from .selection import MadeTable
 
 SHARED = ("model", "strategy", "precision", "family", "size")  # what a near row has in common
-COMPARED = (
-    "device",
-    "compile",
-    "activation",
-    "vocabulary",
-    "size",
-    "gpus",
-    "batch",
-)  # gravest first
+COMPARED = ("device", "compile", "activation", "vocabulary", "size", "gpus", "batch")  # in order
 SIMILAR = math.log(2)  # sizes: tokens of a sequence, pixels of a side, bytes
 
 

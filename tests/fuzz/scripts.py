@@ -128,7 +128,7 @@ def check_sbatch(wanted: Asked, folder: Path) -> None:
     assert sorted(stated) == sorted(expected), f"{stated} and not {expected}"
     for name, value in mine.options:
         assert f"--{name}={value}" in stated, f"{name} is another: {stated}"
-    on_node = {"SLURM_JOB_ID": "1", "SLURM_JOB_NODELIST": "node0", "SLURM_NODEID": "0"}
+    on_node = {"SLURM_JOB_ID": "1", "SLURM_STEP_NODELIST": "node0", "SLURM_PROCID": "0"}
     done = _bash(job.read_bytes(), {**env, **on_node}, folder)
     assert done.returncode == 0, done.stderr[-2000:]
     _check_told(mine, folder)

@@ -138,7 +138,7 @@ def test_what_a_profile_does_not_say_is_left_to_the_cluster() -> None:
 SBATCH = """\
 #!/bin/sh
 cat > {folder}/job.$$.sh
-export SLURM_JOB_ID=$$ SLURM_NODEID=0 SLURM_JOB_NODELIST=here
+export SLURM_JOB_ID=$$ SLURM_PROCID=0 SLURM_STEP_NODELIST=here
 exec bash {folder}/job.$$.sh
 """
 ATTACKS = [
@@ -157,7 +157,7 @@ def test_no_text_becomes_a_command(tmp_path: Path, attack: str) -> None:
     text = attack.format(canary=canary)
     for name, script in (
         ("sbatch", SBATCH.format(folder=tmp_path)),
-        ("srun", '#!/bin/sh\nshift; exec "$@"\n'),
+        ("srun", '#!/bin/sh\nwhile :; do case $1 in --*) shift;; *) exec "$@"; esac; done\n'),
         ("scontrol", "#!/bin/sh\necho here\n"),
     ):
         (tmp_path / name).write_text(script)
@@ -171,6 +171,7 @@ def test_no_text_becomes_a_command(tmp_path: Path, attack: str) -> None:
         "slurm",
         setup=setup,
         environment={"B": text},
+        network_interface=text,
         srun_options=(f"--comment={text}",),
         command_prefix=("env", f"D={text}"),
     )

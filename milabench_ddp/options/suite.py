@@ -114,9 +114,8 @@ class LaunchOptions(SuiteOptions):
     )  # fmt: skip
     settings: Mapping[str, str | int] = _settings_option()
     one_at_a_time: bool = option(
-        False, "run nothing beside a benchmark, not even on other nodes: they share a network",
-        is_rare=True,
-    )  # fmt: skip
+        False, "run nothing beside a benchmark, not even on other nodes", is_rare=True
+    )
     repeat: int | None = option(
         None, "launches of each (default: 1; up to 20 with --until)",
         begins="launches", type=repeats, metavar="K",

@@ -304,8 +304,7 @@ class Membership:
         handle = member.handle
         if handle is None or not handle.is_alive:
             return
-        handle.is_alive, handle.stands_by = False, self._spare > 0
-        member.ping, member.clock_due = "", None
+        handle.is_alive, member.ping, member.clock_due = False, "", None
         self._until = self._clock() + self._timeouts.reconnect
         self._records.set(member.name, NodeStatus.LOST, reason)
         yield handle, NodeLost(reason, outcome)

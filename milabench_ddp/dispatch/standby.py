@@ -9,11 +9,14 @@ from .nodes import NodeHandle
 
 def stand_by(handles: Iterable[NodeHandle], records: NodeRecords, wanted: int) -> None:
     """Use as many nodes as are wanted: those in use, then the first ones."""
-    there = [handle for handle in handles if handle.is_alive]
-    there.sort(key=lambda each: (each.benchmark is None, each.stands_by, each.rank))
-    for place, handle in enumerate(there):
+    ordered = sorted(handles, key=_place)
+    for place, handle in enumerate(ordered):
         handle.stands_by = place >= wanted
-    if len(there) >= wanted:
+    if sum(handle.is_usable for handle in ordered) == wanted:
         for name, state in records.states.items():
             if state.status is NodeStatus.FAILED:
                 records.change(name, leave_out(state))
+
+
+def _place(handle: NodeHandle) -> tuple[bool, bool, bool, int]:
+    return not handle.is_alive, handle.benchmark is None, handle.stands_by, handle.rank

@@ -125,7 +125,8 @@ def _resume(path: Path, state: RunState) -> str:
         excluded = [hostlist(lost)]
         with suppress(OSError, ValueError):
             plan = mapping_or_empty(loads(read_bytes(RunDir(path).plan_json)))
-            excluded += filter(None, [mapping_or_empty(plan.get("runner")).get("exclude")])
+            if given := mapping_or_empty(plan.get("runner")).get("exclude"):
+                excluded.append(str(given))
         words += ["--exclude-nodes", ",".join(excluded)]
     return shlex.join(words)
 

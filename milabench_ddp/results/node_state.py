@@ -5,6 +5,7 @@ The coordinator of the nodes writes them; ``run``, ``watch`` and ``report`` read
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
@@ -13,6 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ..codec import decode, write_record
+from ..errors import RunDirError
 from ..files import read_bytes
 from ..hostlist import natural, shown_nodes
 from .run_dir import RunDir
@@ -99,7 +101,8 @@ def leave_out(state: NodeState) -> NodeState:
 def begin_attempt(run: RunDir) -> None:
     """Keep what nodes did in an earlier attempt, none of which may go on, as of the past."""
     for name, state in read_nodes(run, lambda *_: None).items():
-        write_record(run.node_json(name), leave_out(state), is_durable=False)
+        with suppress(RunDirError):  # a full disk is told where a state is lost by it
+            write_record(run.node_json(name), leave_out(state), is_durable=False)
 
 
 def problems(nodes: Iterable[NodeState]) -> Iterator[NodesSaid]:

@@ -20,7 +20,7 @@ from milabench_ddp.dispatch.runners.slurm_job import JobTask
 from milabench_ddp.errors import DispatchError
 from milabench_ddp.events import Outcome, Status, Verdict
 from milabench_ddp.results.lock import held
-from milabench_ddp.results.node_state import read_nodes
+from milabench_ddp.results.node_state import NodeState, NodeStatus, read_nodes
 from milabench_ddp.results.read_state import read_benchmark, read_header, refuse
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.state import BenchmarkState, JobState
@@ -198,6 +198,19 @@ def test_a_job_that_is_on_no_record_does_nothing(
     assert it() is Outcome.CANCELLED
     assert status(tmp_path, "b") == "none"
     assert "does not know this job" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("handlers")
+@pytest.mark.parametrize(("jobs", "then"), [("7", NodeStatus.LEFT_OUT), ("78", NodeStatus.LOST)])
+def test_nodes_of_an_earlier_start_are_of_the_past_unless_they_may_be_another_jobs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: str, then: NodeStatus
+) -> None:
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    it = task(tmp_path, good=RATE)
+    with_jobs(tmp_path, *jobs)
+    write_record(RunDir(tmp_path).node_json("n9"), NodeState("n9", NodeStatus.LOST, "is gone"))
+    assert it() is Outcome.OK
+    assert read_nodes(RunDir(tmp_path), refuse)["n9"].status is then
 
 
 @pytest.mark.usefixtures("handlers")

@@ -80,6 +80,7 @@ def test_a_node_without_power_takes_its_own_benchmark_with_it(nodes, sweep_of):
     code, out, err = ended(command)
     assert code == 1, err
     assert "failed   held-2: lost: node4 has sent no heartbeat for 20 s\n" in out
+    assert f"milabench run --resume {sweep.run} --exclude-nodes node4: run what" in out
     assert sweep.states() == {"quick-2": "ok", "quick-1": "ok", "held-2": "lost"}
     assert sweep.reason("held-2") == "node4 has sent no heartbeat for 20 s"
     assert sweep.starts() == {"quick-2": 2, "quick-1": 1, "held-2": 2}

@@ -27,7 +27,7 @@ from ...launch.stop_requests import StopRequests, stopped_by_signals
 from ...machine.detect import detect
 from ...progress import ProgressObserver
 from ...results.lock import held, holder, host_of
-from ...results.node_state import NodeStatus, begin_attempt
+from ...results.node_state import NodeStatus, begin_attempt, leave_out
 from ...results.read_state import ignore, read_benchmark, read_header, require_state
 from ...results.run_dir import RunDir, save_state
 from ...results.state import BenchmarkState, JobState
@@ -167,6 +167,7 @@ def _note_lost(run: RunDir, host: str, observer: ProgressObserver) -> None:
     says = f", and Slurm says that it is {state}" if state else ""
     records = NodeRecords(run, [host], observer)
     records.set(host, NodeStatus.LOST, f"had the coordinator, which ended without a word{says}")
+    records.change(host, leave_out(records.states[host]))  # what is measured from now on is right
     records.tell()
 
 

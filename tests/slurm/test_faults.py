@@ -156,6 +156,7 @@ def test_a_job_whose_coordinator_has_no_power_starts_again_on_other_nodes(nodes,
     sweep = early.orphaned
     code, out, err = ended(early.orphaned_command)
     assert code == 0, err
+    assert out.startswith("PASS")
     assert "node1 had the coordinator, which ended without a word" in out
     assert len(sweep.jobs()) == 1
     assert set(sweep.states().values()) == {"ok"}

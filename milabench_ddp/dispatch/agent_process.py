@@ -79,7 +79,8 @@ class AgentProcess:
         status = self.exit_status(_END)
         said = main_line(self.last_lines())
         if status is not None and not said.startswith(SETUP_FAILED):
-            parts.append(f"its agent ended with {exit_reason(status)}")
+            how = "ended with" if status >= 0 else "was"
+            parts.append(f"its agent {how} {exit_reason(status)}")
         if said:
             parts.append(said)
         return f"{': '.join(parts)} (see {self._log.path})".lstrip()

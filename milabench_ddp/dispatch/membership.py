@@ -3,6 +3,7 @@
 A node that sends no heartbeat is taken for lost. A node that is back is used again.
 """
 
+import math
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +19,7 @@ from ..results.node_state import NodeState, NodeStatus
 from ..results.run_dir import RunDir
 from .agent_process import AgentLog, AgentProcess, is_about_memory
 from .node_records import NodeRecords
-from .nodes import Member, NodeHandle, NodeLost
+from .nodes import Member, NodeHandle, NodeLost, why_silent
 from .protocol import (
     AwakeClock,
     Ended,
@@ -35,7 +36,7 @@ from .shared_folder import why_not_shared
 from .standby import stand_by
 from .transport import Connection, Streams, heartbeats
 
-_TOGETHER = 0.15  # of the silence that is a loss: within that, nodes fall silent at once
+_SIGNAL = 5.0  # seconds: what ends an agent, as scancel does, may be about to stop this process
 _TRIES = 3  # to start an agent that has never joined
 _LONGEST = 300.0  # seconds until an agent is started again
 REST = 1e-4  # seconds per node, for heartbeats to arrive together
@@ -71,16 +72,16 @@ class Membership:
         self._clock = clock = clock or AwakeClock()
         self._wall_clock, self._again, self._spare = wall_clock, again, spare
         self._records = NodeRecords(run, list(agents), observer, clock)
-        self._members = []
+        self._streams = Streams(wake)
+        self._members: list[Member] = []
         for name, connection in agents.items():
             log = run.node_log(name)
             connection.process = connection.process or AgentProcess(None, AgentLog(log))
             self._members.append(Member(name, log, connection, clock()))
+            self._streams.attach(connection)
         self._handles: dict[int, NodeHandle] = {}  # by rank, of the nodes that have joined
-        self._streams = Streams(wake)
-        for member in self._members:
-            self._streams.attach(member.connection)
         self._until = clock() + timeouts.join  # until then, nodes may still join
+        self._signalled = -math.inf  # when an agent was last ended by a signal, before it joined
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -90,7 +91,8 @@ class Membership:
     def __exit__(self, *exception: object) -> None:
         self._stack.close()
         self._records.tell(is_last=True)
-        self._streams.send_all(Finish())
+        for stream in self._streams:
+            stream.send(Finish())
         for member in self._members:
             self._streams.detach(member.connection)
         self._streams.close()
@@ -119,8 +121,10 @@ class Membership:
 
     @property
     def may_grow(self) -> bool:
+        now = self._clock()
         members = [member for member in self._members if member.is_awaited or member.is_lost]
-        return any(member.may_come for member in members) and self._clock() < self._until
+        may_come = any(member.may_come for member in members) and now < self._until
+        return may_come or now < self._signalled + _SIGNAL
 
     @property
     def problems(self) -> list[str]:
@@ -131,7 +135,8 @@ class Membership:
     def beat(self) -> None:
         """Send a heartbeat to all agents; any thread may call this."""
         self._clock()  # has to be read often
-        self._streams.send_all_now(Heartbeat())
+        for stream in self._streams:
+            stream.send_now(Heartbeat())
 
     def receive(self, timeout: float) -> Said:
         """Receive the messages of the nodes about their work, and the losses of nodes.
@@ -154,24 +159,12 @@ class Membership:
             limit = self._timeouts.silence
             if member.handle and member.handle.is_alive and now - member.heard > limit:
                 self._plan_again(member, self._timeouts.reconnect / 2)  # it has as long to join
-                reason = f"has sent no heartbeat for {limit:g} s{self._or_it_is_own(now)}"
-                yield from self._lose(member, reason)
+                yield from self._lose(member, why_silent(self._members, now, limit))
             if member.is_awaited and member.again_at is None:
                 self._await(member, now - member.heard)
         if self._spare and not self.is_gathering:
             stand_by(self._handles.values(), self._records, len(self._members) - self._spare)
         self._records.tell()
-
-    def _or_it_is_own(self, now: float) -> str:
-        """Says that the coordinator may be cut off, if all other nodes are silent at once."""
-        own, *others = self._members
-        limit = self._timeouts.silence
-        spread = _TOGETHER * limit
-        silences = [now - each.heard for each in others if each.handle is not None]
-        recent = [silence for silence in silences if silence < limit + spread]  # not lost long ago
-        if len(recent) < 2 or min(recent) < limit - spread:
-            return ""
-        return f", nor has any node but {own.name}: the network of {own.name} may be cut"
 
     def _read(self, member: Member) -> Said:
         for message in member.connection.taken():
@@ -211,15 +204,12 @@ class Membership:
         if member.process.exit_status(0) is not None:  # another process may hold its pipes
             self._refuse(member, member.process.why_ended())
         elif self._records.states[member.name].status is not NodeStatus.FAILED:
-            for status, seconds, who in (
-                (NodeStatus.FAILED, self._timeouts.join, "it "),
-                (NodeStatus.AWAITED, self._timeouts.notice, ""),
-            ):
-                if waited >= seconds:
-                    reason = f"{who}has not answered for {seconds:g} s (see {member.log})"
-                    lines = member.process.last_lines()
-                    self._records.set(member.name, status, reason, lines)
-                    break
+            is_late = waited >= self._timeouts.join
+            seconds = self._timeouts.join if is_late else self._timeouts.notice
+            if waited >= seconds:
+                status = NodeStatus.FAILED if is_late else NodeStatus.AWAITED
+                reason = f"{'it ' * is_late}has not answered for {seconds:g} s (see {member.log})"
+                self._records.set(member.name, status, reason, member.process.last_lines())
 
     def _refuse(self, member: Member, reason: str) -> None:
         member.is_refused = True
@@ -228,6 +218,8 @@ class Membership:
 
     def _fail(self, member: Member, reason: str) -> None:
         self._records.set(member.name, NodeStatus.FAILED, reason, member.process.last_lines())
+        if (member.process.exit_status(0) or 0) < 0:
+            self._signalled = self._clock()
 
     def _meet(self, member: Member, message: FromAgent) -> None:
         match message:
@@ -240,14 +232,11 @@ class Membership:
                 if reason := why_not_shared(self._run, witness) or self._why_other(member, rank):
                     self._refuse(member, reason)
                     return
-                if member.handle is None:
-                    member.handle = NodeHandle(rank, node, address, member.connection.send)
-                    self._handles[rank] = member.handle
-                else:
-                    member.handle.node, member.handle.address = node, address
-                    member.handle.send, member.handle.is_alive = member.connection.send, True
-                member.handle.stands_by = self._spare > 0
-                member.heard = self._clock()
+                send = member.connection.send
+                handle = self._handles.setdefault(rank, NodeHandle(rank, node, address, send))
+                handle.node, handle.address, handle.send = node, address, send
+                handle.is_alive, handle.stands_by = True, self._spare > 0
+                member.handle, member.heard = handle, self._clock()
                 joined = NodeState(node.name, NodeStatus.JOINED, facts=facts, warnings=warnings)
                 self._records.change(member.name, joined)
                 member.clock_due = self._clock() + self._timeouts.clock

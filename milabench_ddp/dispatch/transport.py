@@ -212,13 +212,8 @@ class Streams:
             self._all = tuple(each for each in self._all if each is not stream)
         connection.close()
 
-    def send_all(self, message: object) -> None:
-        for stream in self._all:
-            stream.send(message)
-
-    def send_all_now(self, message: object) -> None:
-        for stream in self._all:
-            stream.send_now(message)
+    def __iter__(self) -> Iterator[Stream]:
+        return iter(self._all)
 
     def wait(self, timeout: float) -> bool:
         return bool(self._selector.select(timeout))

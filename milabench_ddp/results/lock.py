@@ -73,28 +73,34 @@ def goes_on(folder: Path) -> str:
 
 def holder(path: Path) -> str:
     """Which process holds the lock of a file, and since when; empty if that is not known."""
+    host, pid, _ = _holder(path)
     try:
-        host, pid = read_bytes(path, _MOST).decode().split()[:2]
         since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(path.stat().st_mtime))
-    except (OSError, ValueError):
+    except OSError:
         return ""
-    return f" (process {pid} on {host}, since {since})"
+    return f" (process {pid} on {host}, since {since})" if pid else ""
 
 
 def host_of(path: Path) -> str:
     """The host whose process holds the lock of a file, or has ended without giving it back."""
-    try:
-        return read_bytes(path, _MOST).decode().split()[0]
-    except (OSError, ValueError, IndexError):
-        return ""
+    return _holder(path)[0]
 
 
 def kill_holder(path: Path) -> None:
     """SIGKILL the process that holds the lock of a file, if it is one of this host."""
+    host, pid, started = _holder(path)
     with suppress(OSError, ValueError):
-        host, pid, started = read_bytes(path, _MOST).decode().split()
         if host == _host() and _started(int(pid)) == started:
             os.kill(int(pid), signal.SIGKILL)
+
+
+def _holder(path: Path) -> tuple[str, str, str]:
+    """The host, the pid and the start of the process in a lock; empty if that is not known."""
+    try:
+        host, pid, *started = read_bytes(path, _MOST).decode().split()
+    except (OSError, ValueError):
+        return "", "", ""
+    return host, pid, "".join(started)
 
 
 def is_alive(folder: Path) -> bool:

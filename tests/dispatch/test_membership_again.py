@@ -129,6 +129,19 @@ def test_one_whose_setup_fails_is_not_started_again(again: Callable[..., Room]) 
     assert it.again == {}
 
 
+def test_one_that_a_signal_ends_may_be_the_first_of_the_whole_job(
+    again: Callable[..., Room],
+) -> None:
+    """As scancel does: no benchmark is lost for want of nodes before this process is stopped."""
+    it = again(2, missing=1)
+    it.agents[1].say(Ended(128 + 15))
+    it.hears()
+    assert it.nodes.problems[0].startswith("n1 did not start: its agent was killed by SIGTERM")
+    assert it.nodes.may_grow
+    it.clock.sleep(5.1)
+    assert not it.nodes.may_grow
+
+
 def test_of_nodes_that_share_a_stream_each_has_an_end_of_its_own(
     again: Callable[..., Room],
 ) -> None:

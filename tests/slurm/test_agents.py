@@ -30,14 +30,14 @@ def signal(cluster, node, name, pattern):
     cluster.exec(node, "pkill", f"-{name}", "-f", pattern)
 
 
-def assert_ends(sweep, reason, states, *, within, code=1):
+def assert_ends(sweep, reason, states, *, within, code=1, nodes=NODES):
     """How the sweep ends, and when; that its reasons name the node, and that nothing is left."""
     found, out, err = ended(sweep.command, 300)
     took = time.monotonic() - sweep.began
     sweep.cluster.wait("no job", 60, lambda: not sweep.cluster.run("squeue", "-h"))
     with open(os.environ.get("MILABENCH_FAULTS", os.devnull), "a") as table:
         left = []
-        for node in NODES:
+        for node in nodes:
             try:
                 ps = sweep.cluster.exec(node, "ps", "-eo", "args", "ww")
             except AssertionError:
@@ -109,8 +109,9 @@ def test_a_cut_that_heals_loses_nothing(sweep, node):
 def test_a_cut_that_does_not_heal(sweep, node):
     with sweep.cluster.slurmd_timeout(120):
         sweep.cluster.cut(node)
-        # The job ends once Slurm has given the node up.
-        assert_ends(sweep, SILENT.format(node=node), LEFT_OUT, within=260)
+        # The job ends once Slurm has given the node up. Its agent has 80 s, and asks Slurm then.
+        others = set(NODES) - {node}
+        assert_ends(sweep, SILENT.format(node=node), LEFT_OUT, within=260, nodes=others)
 
 
 @pytest.mark.parametrize("node", NODES[1:])
@@ -134,21 +135,18 @@ def test_a_keeper_that_is_stopped_goes_on(sweep, node):
     assert_ends(sweep, "", dict.fromkeys(USED_AGAIN, "ok"), within=60, code=0)
 
 
-@pytest.mark.parametrize("timeout", [5, 120])
-def test_the_first_node_is_cut_off(networked, make_sweep, tmp_path, timeout):
+def test_the_first_node_is_cut_off(networked, make_sweep, tmp_path):
     """The job starts again without it, and it is named although all has passed."""
     sweep = make_sweep(tmp_path, {"held": [3], "quick": [3, 1]})
-    with networked.slurmd_timeout(timeout):
-        sweep.command = sweep.begin()
-        sweep.await_starts("held-3", 3)
-        sweep.began = time.monotonic()
-        networked.cut("node1")
-        sweep.await_starts("held-3", 6, timeout=250)
-        sweep.open()
-        said = assert_ends(sweep, "", dict.fromkeys(USED_AGAIN, "ok"), within=300, code=0)
-    assert "node1 had the coordinator, which ended without a word" in said
-    for node in ("node2", "node3"):
-        assert f"{node} has sent no heartbeat for 20 s\n" not in said
+    sweep.command = sweep.begin()
+    sweep.await_starts("held-3", 3)
+    sweep.began = time.monotonic()
+    networked.cut("node1")
+    sweep.await_starts("held-3", 6, timeout=250)
+    sweep.open()
+    said = assert_ends(sweep, "", dict.fromkeys(USED_AGAIN, "ok"), within=300, code=0)
+    for node in ("node2", "node3"):  # here the folder is not cut off, so it goes on for a while
+        assert f"{node} has sent no heartbeat for 20 s, nor has any node but node1: the net" in said
 
 
 @pytest.mark.parametrize("name", ["KILL", "STOP"])

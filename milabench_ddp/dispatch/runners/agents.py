@@ -34,8 +34,6 @@ _TELL = r"""said() { echo "{\"type\":\"Ended\",\"status\":$1}"; }
 trap 'code=$?; said $code; said $code >&2' EXIT; trap : TERM USR1 USR2"""
 _END = 1.0  # seconds in which what the agents printed is read, once they have ended
 
-Again = Callable[[str], "AgentCommand"]
-
 
 class AgentCommand(Struct, frozen=True):
     """The command that starts an agent, or one for each node of a job step of Slurm.
@@ -91,16 +89,10 @@ def setup_lines(
 
 
 class StartedAgents:
-    """Agents that were started, and can be started again; all end with the block.
+    """Agents that were started; all end with the block: when their input ends, or by SIGKILL."""
 
-    An agent ends when its input does, or is killed.
-
-    Args:
-        again: makes the command that starts the agent of a node again; None: there is none.
-    """
-
-    def __init__(self, run: RunDir, grace: float, again: Again | None = None) -> None:
-        self._run, self._grace, self._again = run, grace, again
+    def __init__(self, run: RunDir, grace: float) -> None:
+        self._run, self._grace = run, grace
         self._running: list[subprocess.Popen[bytes]] = []
         self._logs = AgentLogs()
 
@@ -125,11 +117,7 @@ class StartedAgents:
             connections |= self._start(commands[nodes[0]], nodes)
         return connections
 
-    def again(self, node: str) -> AgentConnection:
-        assert self._again is not None
-        return self.start({node: self._again(node)})[node]
-
-    def _start(self, command: AgentCommand, nodes: Sequence[str]) -> dict[str, AgentConnection]:
+    def _start(self, command: AgentCommand, nodes: list[str]) -> dict[str, AgentConnection]:
         words = command.words
         labels = range(len(nodes)) if command.is_step else [None]
         logs = {}
@@ -161,10 +149,10 @@ class StartedAgents:
             stdin.close()
             stdout.close()
 
-        stream = Stream(stdout.fileno(), stdin.fileno(), close)
+        stream, step = Stream(stdout.fileno(), stdin.fileno(), close), nodes * command.is_step
         connections = {}
         for (label, log), node in zip(logs.items(), nodes, strict=True):
-            process = AgentProcess(popen, log, nodes if command.is_step else ())
+            process = AgentProcess(popen, log, step)
             connections[node] = Connection[FromAgent](stream, FromAgent, label, process)
         return connections
 
@@ -190,13 +178,18 @@ def agents(
     commands: Mapping[str, AgentCommand],
     requests: StopRequests,
     observer: ProgressObserver,
-    again: Again | None = None,
+    again: Callable[[str], AgentCommand] | None = None,
 ) -> Iterator[Nodes]:
-    with StartedAgents(run, plan.grace, again) as started:
-        restart = None if again is None else started.again
+    """Start agents; ``again`` makes the command that starts that of a lost node once more."""
+    with StartedAgents(run, plan.grace) as started:
+
+        def start(node: str) -> AgentConnection:
+            assert again is not None
+            return started.start({node: again(node)})[node]
+
         yield Membership(
             run, started.start(commands), requests.fd, Timeouts(), observer,
-            again=restart, spare=plan.spare,
+            again=start if again else None, spare=plan.spare,
         )  # fmt: skip
 
 

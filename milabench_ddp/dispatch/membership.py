@@ -122,9 +122,8 @@ class Membership:
     @property
     def may_grow(self) -> bool:
         now = self._clock()
-        members = [member for member in self._members if member.is_awaited or member.is_lost]
-        may_come = any(member.may_come for member in members) and now < self._until
-        return may_come or now < self._signalled + _SIGNAL
+        may_come = any(m.may_come for m in self._members if m.is_awaited or m.is_lost)
+        return (may_come and now < self._until) or now < self._signalled + _SIGNAL
 
     @property
     def problems(self) -> list[str]:

@@ -31,6 +31,7 @@ MAY_WAIT = {
     "config/shipped.py": "files of this package",
     "doctor/device_checks.py": "the kernel's files",
     "launch/py_spy.py": "the kernel's files",
+    "machine/backends/amd.py": "the kernel's files",
     "machine/host.py": "the kernel's files",
     "machine/provenance.py": "files of installed packages",
     "render/html.py": "files of this package",

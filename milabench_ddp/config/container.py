@@ -52,10 +52,14 @@ def _digest(path: Path) -> str:
     """The SHA-256 of a file; of a folder that of the names, sizes and times of its files."""
     import hashlib  # every command loads this file, and few a container (3 ms)
 
-    if not path.is_dir():
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+    from ..files import open_file
+
     found = hashlib.sha256()
+    if not path.is_dir():
+        with open_file(path) as file:
+            while chunk := file.read(1 << 20):
+                found.update(chunk)
+        return found.hexdigest()
     for each in sorted(path.rglob("*")):
         told, name = each.lstat(), each.relative_to(path)
         if not stat.S_ISDIR(told.st_mode):

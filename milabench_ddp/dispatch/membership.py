@@ -18,8 +18,9 @@ from ..progress import ProgressObserver
 from ..results.node_state import NodeState, NodeStatus
 from ..results.run_dir import RunDir
 from .agent_process import AgentLog, AgentProcess, is_about_memory
+from .member import Member, why_silent
 from .node_records import NodeRecords
-from .nodes import Member, NodeHandle, NodeLost, why_silent
+from .nodes import NodeHandle, NodeLost
 from .protocol import (
     AwakeClock,
     Ended,

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from ..config.runner_profile import RunnerProfile
 from ..errors import DispatchError
+from ..files import read_bytes
 from .slurm_queue import NODELIST, expanded, field, job_record, output_of, own_id
 
 
@@ -67,7 +68,7 @@ def keep_nodes(count: int) -> list[str]:
     kept, order = names[:count], list[str]()
     if os.environ.get("SLURM_DISTRIBUTION") == "arbitrary":
         with suppress(OSError, UnicodeError):
-            listed = Path(os.environ.get("SLURM_HOSTFILE", "")).read_text().split()
+            listed = read_bytes(Path(os.environ.get("SLURM_HOSTFILE", ""))).decode().split()
             order = [name for name in expanded(",".join(listed)) if name in kept]
     return list(dict.fromkeys([*order, *kept]))
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from ..errors import MachineError
-from ..in_time import in_time
 from .backends import BACKENDS
 from .backends.backend import Backend, DiscoveryResult
 from .devices import MOST_DEVICES, Cluster, Device, Node
@@ -111,6 +110,10 @@ def _first_with_devices(
 
 
 def _discovered(backend: Backend, count: int | None, environ: Mapping[str, str]) -> DiscoveryResult:
+    if backend.name == "cpu":
+        return backend.discover(environ, count)
+    from ..in_time import in_time  # threads, which planning for a CPU does without
+
     try:
         found = in_time(lambda: backend.discover(environ, count), PATIENCE)
     except TimeoutError:
@@ -118,8 +121,6 @@ def _discovered(backend: Backend, count: int | None, environ: Mapping[str, str])
             f"--device {backend.name}: its driver has not told its devices in {PATIENCE:g} s: look "
             f"for Xid in dmesg, and restart the machine. To measure the CPU: --device cpu"
         ) from None
-    if backend.name == "cpu":
-        return found
     return bound(found, usable_cpus(), has_taskset=shutil.which("taskset") is not None)
 
 

@@ -62,7 +62,7 @@ def test_the_full_sizes_fit_in_80_gb_on_paper(name, ranks):
             args = gpt.options().parse_args(benchmark.argv)
             count = 1 if args.mode == "single" else ranks
             shape = gpt.checked_shape(args, count)
-            assert memory.estimate(shape, args, count).total < 73e9, benchmark.name
+            assert memory.estimate(shape, args, count).total < 75e9, benchmark.name
 
 
 def test_dynamo_is_models_by_backends_by_breaks():
@@ -95,7 +95,8 @@ def test_presets():
     full, small = suite("full"), suite("small")
     disabled = {skip.name for skip in full.skipped}
     assert disabled == {
-        "flops-fp8", "gpt-hsdp", "gpt-pdp", "gpt-tp-fsdp", "gpt-1.3b-fsdp", "lightning",
+        "flops-fp8", "flops-tf32", "gpt-hsdp", "gpt-pdp", "gpt-tp-fsdp", "gpt-1.3b-fsdp",
+        "lightning",
         "llama-8b-fsdp", "llama-8b-fsdp-inductor", "llama-8b-fsdp-float8", "resnet50-folder",
     }  # fmt: skip
     names = {b.name for b in small.benchmarks}

@@ -43,7 +43,7 @@ def completed(line: str, capsys: pytest.CaptureFixture[str], shell: str = "zsh")
         ("milabench run ddp --gpus ", []),  # any number
         (
             "milabench run ddp --select resnet50-",
-            ["resnet50-loader", "resnet50-ddp", "resnet50-e2e", "resnet50-folder"],
+            [f"resnet50-{kind}" for kind in ("loader", "fp16", "ddp", "e2e", "folder")],
         ),
         ("milabench run --quiet ddp --exclude gpt-tp,@mono", ["gpt-tp,@monogpu"]),
         ("milabench report ", ["latest", "b.2026-11-21_19:39:00", "monday"]),

@@ -1,6 +1,7 @@
 import pytest
 import torch
 
+from benchmarks.common import data
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.transformers import models, stages
 
@@ -10,7 +11,8 @@ def test_stages_one_after_the_other_are_the_model(name):
     size = models.SIZES[name].sized(tiny=True)
     torch.manual_seed(0)
     model = models.make(size, tied=False).eval()
-    inputs, targets = (tensor[None] for tensor in models.samples(size, 2, seed=0)[1])
+    place = data.Placement(torch.device("cpu"))
+    inputs, targets = place(tuple(tensor[None] for tensor in models.samples(size, 2, seed=0)[1]))
     expected = models.loss(model, (inputs, targets))
     made = stages.stages(model, 3)
     x = inputs

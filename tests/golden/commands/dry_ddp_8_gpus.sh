@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # milabench dry config/ddp.yaml: benchmarks: 45, preset full, on 8 x cuda GPU (made up)
-# not run: llama-8b-fsdp-float8: needs arch == 'rocm' or gpu['capability'] >= 8.9, but arch is cuda, gpu['capability'] is 0.0 (config/ddp.yaml:202)
-# not run: lightning: disabled: it needs `milabench install`, or the extra `lightning`; then --select lightning (config/ddp.yaml:302)
-# not run: resnet50-folder: disabled: it needs `milabench prepare`; then --select resnet50-folder (config/ddp.yaml:326)
+# not run: llama-8b-fsdp-float8: needs arch == 'rocm' or gpu['capability'] >= 8.9, but arch is cuda, gpu['capability'] is 0.0 (config/ddp.yaml:203)
+# not run: lightning: disabled: it needs `milabench install`, or the extra `lightning`; then --select lightning (config/ddp.yaml:303)
+# not run: resnet50-folder: disabled: it needs `milabench prepare`; then --select resnet50-folder (config/ddp.yaml:327)
 set -euo pipefail
 trap 'exit 129' HUP
 trap 'exit 130' INT
@@ -149,14 +149,14 @@ time (
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/resnet50/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/resnet50/cache/triton}
-  start resnet50.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
-  start resnet50.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
-  start resnet50.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
-  start resnet50.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
-  start resnet50.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
-  start resnet50.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
-  start resnet50.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
-  start resnet50.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
   join resnet50.D0.metrics resnet50.D1.metrics resnet50.D2.metrics resnet50.D3.metrics resnet50.D4.metrics resnet50.D5.metrics resnet50.D6.metrics resnet50.D7.metrics
 ) || failed+=(resnet50)
 
@@ -171,14 +171,14 @@ time (
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/resnet50-loader/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/resnet50-loader/cache/triton}
-  start resnet50-loader.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  start resnet50-loader.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  start resnet50-loader.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  start resnet50-loader.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  start resnet50-loader.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  start resnet50-loader.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  start resnet50-loader.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
-  start resnet50-loader.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  start resnet50-loader.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  start resnet50-loader.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  start resnet50-loader.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  start resnet50-loader.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  start resnet50-loader.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  start resnet50-loader.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  start resnet50-loader.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
+  start resnet50-loader.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --loader pytorch --num-workers 8 & pids+=($!)
   join resnet50-loader.D0.metrics resnet50-loader.D1.metrics resnet50-loader.D2.metrics resnet50-loader.D3.metrics resnet50-loader.D4.metrics resnet50-loader.D5.metrics resnet50-loader.D6.metrics resnet50-loader.D7.metrics
 ) || failed+=(resnet50-loader)
 
@@ -193,14 +193,14 @@ time (
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/resnet50-fp16/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/resnet50-fp16/cache/triton}
-  start resnet50-fp16.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp-fp16 --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
-  start resnet50-fp16.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp-fp16 --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
-  start resnet50-fp16.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp-fp16 --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
-  start resnet50-fp16.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp-fp16 --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
-  start resnet50-fp16.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp-fp16 --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
-  start resnet50-fp16.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp-fp16 --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
-  start resnet50-fp16.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp-fp16 --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
-  start resnet50-fp16.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp-fp16 --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50-fp16.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp-fp16 --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50-fp16.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp-fp16 --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50-fp16.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp-fp16 --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50-fp16.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp-fp16 --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50-fp16.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp-fp16 --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50-fp16.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp-fp16 --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50-fp16.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp-fp16 --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50-fp16.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/torchvision/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp-fp16 --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
   join resnet50-fp16.D0.metrics resnet50-fp16.D1.metrics resnet50-fp16.D2.metrics resnet50-fp16.D3.metrics resnet50-fp16.D4.metrics resnet50-fp16.D5.metrics resnet50-fp16.D6.metrics resnet50-fp16.D7.metrics
 ) || failed+=(resnet50-fp16)
 
@@ -220,7 +220,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/resnet50-ddp/flight_recorder.rank}
-  start resnet50-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet50-ddp.0 benchmarks/torchvision_ddp/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet50-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet50-ddp.0 benchmarks/torchvision_ddp/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
   join resnet50-ddp.0.metrics
 ) || failed+=(resnet50-ddp)
 
@@ -532,7 +532,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-ddp/flight_recorder.rank}
-  start gpt-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-ddp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode ddp & pids+=($!)
+  start gpt-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-ddp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode ddp & pids+=($!)
   join gpt-ddp.0.metrics
 ) || failed+=(gpt-ddp)
 
@@ -552,7 +552,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-fsdp/flight_recorder.rank}
-  start gpt-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-fsdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode fsdp & pids+=($!)
+  start gpt-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-fsdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode fsdp & pids+=($!)
   join gpt-fsdp.0.metrics
 ) || failed+=(gpt-fsdp)
 
@@ -567,14 +567,14 @@ time (
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-single/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-single/cache/triton}
-  start gpt-single.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start gpt-single.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start gpt-single.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start gpt-single.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start gpt-single.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start gpt-single.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start gpt-single.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start gpt-single.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start gpt-single.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start gpt-single.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start gpt-single.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start gpt-single.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start gpt-single.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start gpt-single.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start gpt-single.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start gpt-single.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
   join gpt-single.D0.metrics gpt-single.D1.metrics gpt-single.D2.metrics gpt-single.D3.metrics gpt-single.D4.metrics gpt-single.D5.metrics gpt-single.D6.metrics gpt-single.D7.metrics
 ) || failed+=(gpt-single)
 
@@ -589,14 +589,14 @@ time (
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/gpt-single-inductor/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-single-inductor/cache/triton}
-  start gpt-single-inductor.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
-  start gpt-single-inductor.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
-  start gpt-single-inductor.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
-  start gpt-single-inductor.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
-  start gpt-single-inductor.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
-  start gpt-single-inductor.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
-  start gpt-single-inductor.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
-  start gpt-single-inductor.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
+  start gpt-single-inductor.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
+  start gpt-single-inductor.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
+  start gpt-single-inductor.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
+  start gpt-single-inductor.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
+  start gpt-single-inductor.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
+  start gpt-single-inductor.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
+  start gpt-single-inductor.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
+  start gpt-single-inductor.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single --compile inductor & pids+=($!)
   join gpt-single-inductor.D0.metrics gpt-single-inductor.D1.metrics gpt-single-inductor.D2.metrics gpt-single-inductor.D3.metrics gpt-single-inductor.D4.metrics gpt-single-inductor.D5.metrics gpt-single-inductor.D6.metrics gpt-single-inductor.D7.metrics
 ) || failed+=(gpt-single-inductor)
 
@@ -616,7 +616,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-ddp-inductor/flight_recorder.rank}
-  start gpt-ddp-inductor.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-ddp-inductor.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode ddp --compile inductor & pids+=($!)
+  start gpt-ddp-inductor.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-ddp-inductor.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode ddp --compile inductor & pids+=($!)
   join gpt-ddp-inductor.0.metrics
 ) || failed+=(gpt-ddp-inductor)
 
@@ -636,7 +636,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-pipeline/flight_recorder.rank}
-  start gpt-pipeline.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-pipeline.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode pipeline --schedule 1F1B & pids+=($!)
+  start gpt-pipeline.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-pipeline.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode pipeline --schedule 1F1B & pids+=($!)
   join gpt-pipeline.0.metrics
 ) || failed+=(gpt-pipeline)
 
@@ -656,7 +656,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-tp/flight_recorder.rank}
-  start gpt-tp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-tp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode tp --sequence-parallel & pids+=($!)
+  start gpt-tp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-tp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode tp --sequence-parallel & pids+=($!)
   join gpt-tp.0.metrics
 ) || failed+=(gpt-tp)
 
@@ -676,7 +676,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-pdp/flight_recorder.rank}
-  start gpt-pdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-pdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode pdp --ndevice-per-proc 2 --schedule 1F1B & pids+=($!)
+  start gpt-pdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-pdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode pdp --ndevice-per-proc 2 --schedule 1F1B & pids+=($!)
   join gpt-pdp.0.metrics
 ) || failed+=(gpt-pdp)
 
@@ -696,7 +696,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-hsdp/flight_recorder.rank}
-  start gpt-hsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-hsdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode hsdp & pids+=($!)
+  start gpt-hsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-hsdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode hsdp & pids+=($!)
   join gpt-hsdp.0.metrics
 ) || failed+=(gpt-hsdp)
 
@@ -716,7 +716,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-tp-fsdp/flight_recorder.rank}
-  start gpt-tp-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-tp-fsdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode tp-fsdp --sequence-parallel & pids+=($!)
+  start gpt-tp-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-tp-fsdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode tp-fsdp --sequence-parallel & pids+=($!)
   join gpt-tp-fsdp.0.metrics
 ) || failed+=(gpt-tp-fsdp)
 
@@ -731,14 +731,14 @@ time (
   export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
   export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/llama-1b-single/cache/inductor}
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/llama-1b-single/cache/triton}
-  start llama-1b-single.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start llama-1b-single.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start llama-1b-single.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start llama-1b-single.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start llama-1b-single.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start llama-1b-single.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start llama-1b-single.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
-  start llama-1b-single.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start llama-1b-single.D0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start llama-1b-single.D1.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start llama-1b-single.D2.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=2 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start llama-1b-single.D3.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=3 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start llama-1b-single.D4.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=4 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start llama-1b-single.D5.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start llama-1b-single.D6.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=6 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
+  start llama-1b-single.D7.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -u benchmarks/gpt/main.py --model llama3-1b --block-size 2048 --batch-size 8 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode single & pids+=($!)
   join llama-1b-single.D0.metrics llama-1b-single.D1.metrics llama-1b-single.D2.metrics llama-1b-single.D3.metrics llama-1b-single.D4.metrics llama-1b-single.D5.metrics llama-1b-single.D6.metrics llama-1b-single.D7.metrics
 ) || failed+=(llama-1b-single)
 
@@ -758,7 +758,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/llama-8b-fsdp/flight_recorder.rank}
-  start llama-8b-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=llama-8b-fsdp.0 benchmarks/gpt/main.py --model llama3-8b --block-size 8192 --batch-size 2 --dtype fp32 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode fsdp --mixed-precision bf16 --reduce-dtype fp32 --activation selective & pids+=($!)
+  start llama-8b-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=llama-8b-fsdp.0 benchmarks/gpt/main.py --model llama3-8b --block-size 8192 --batch-size 2 --fit-batch --dtype fp32 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode fsdp --mixed-precision bf16 --reduce-dtype fp32 --activation selective --clip-norm 1 & pids+=($!)
   join llama-8b-fsdp.0.metrics
 ) || failed+=(llama-8b-fsdp)
 
@@ -778,7 +778,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/llama-8b-fsdp-inductor/flight_recorder.rank}
-  start llama-8b-fsdp-inductor.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=llama-8b-fsdp-inductor.0 benchmarks/gpt/main.py --model llama3-8b --block-size 8192 --batch-size 2 --dtype fp32 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode fsdp --mixed-precision bf16 --reduce-dtype fp32 --activation selective --compile inductor & pids+=($!)
+  start llama-8b-fsdp-inductor.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=llama-8b-fsdp-inductor.0 benchmarks/gpt/main.py --model llama3-8b --block-size 8192 --batch-size 2 --fit-batch --dtype fp32 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode fsdp --mixed-precision bf16 --reduce-dtype fp32 --activation selective --clip-norm 1 --compile inductor & pids+=($!)
   join llama-8b-fsdp-inductor.0.metrics
 ) || failed+=(llama-8b-fsdp-inductor)
 
@@ -798,7 +798,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-1.3b-fsdp/flight_recorder.rank}
-  start gpt-1.3b-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-1.3b-fsdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 2048 --batch-size 14 --dtype amp --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode fsdp --vocab-size 50368 & pids+=($!)
+  start gpt-1.3b-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-1.3b-fsdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 2048 --batch-size 14 --fit-batch --dtype amp --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode fsdp --vocab-size 50368 & pids+=($!)
   join gpt-1.3b-fsdp.0.metrics
 ) || failed+=(gpt-1.3b-fsdp)
 
@@ -818,7 +818,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/bert-ddp/flight_recorder.rank}
-  start bert-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-ddp.0 benchmarks/transformers/main.py --precision amp --steps 20 --seconds 30 --warmup 10 --model hf_Bert --mode ddp --batch-size 128 & pids+=($!)
+  start bert-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-ddp.0 benchmarks/transformers/main.py --fit-batch --precision amp --steps 20 --seconds 30 --warmup 10 --model hf_Bert --mode ddp --batch-size 128 & pids+=($!)
   join bert-ddp.0.metrics
 ) || failed+=(bert-ddp)
 
@@ -838,7 +838,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/bert-pipeline/flight_recorder.rank}
-  start bert-pipeline.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-pipeline.0 benchmarks/transformers/main.py --precision amp --steps 20 --seconds 30 --warmup 10 --model hf_Bert --mode pipeline --schedule 1F1B --batch-size 128 & pids+=($!)
+  start bert-pipeline.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-pipeline.0 benchmarks/transformers/main.py --fit-batch --precision amp --steps 20 --seconds 30 --warmup 10 --model hf_Bert --mode pipeline --schedule 1F1B --batch-size 128 & pids+=($!)
   join bert-pipeline.0.metrics
 ) || failed+=(bert-pipeline)
 
@@ -858,7 +858,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/bert-large-ddp/flight_recorder.rank}
-  start bert-large-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-large-ddp.0 benchmarks/transformers/main.py --precision amp --steps 20 --seconds 30 --warmup 10 --model hf_Bert_large --mode ddp --batch-size 64 & pids+=($!)
+  start bert-large-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-large-ddp.0 benchmarks/transformers/main.py --fit-batch --precision amp --steps 20 --seconds 30 --warmup 10 --model hf_Bert_large --mode ddp --batch-size 64 & pids+=($!)
   join bert-large-ddp.0.metrics
 ) || failed+=(bert-large-ddp)
 
@@ -878,7 +878,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt2-large-fsdp/flight_recorder.rank}
-  start gpt2-large-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt2-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 20 --seconds 30 --warmup 10 --model hf_GPT2_large --mode fsdp --batch-size 24 & pids+=($!)
+  start gpt2-large-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt2-large-fsdp.0 benchmarks/transformers/main.py --fit-batch --precision amp --steps 20 --seconds 30 --warmup 10 --model hf_GPT2_large --mode fsdp --batch-size 24 & pids+=($!)
   join gpt2-large-fsdp.0.metrics
 ) || failed+=(gpt2-large-fsdp)
 
@@ -898,7 +898,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/t5-large-fsdp/flight_recorder.rank}
-  start t5-large-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=t5-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 20 --seconds 30 --warmup 10 --model hf_T5_large --mode fsdp --batch-size 32 & pids+=($!)
+  start t5-large-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=t5-large-fsdp.0 benchmarks/transformers/main.py --fit-batch --precision amp --steps 20 --seconds 30 --warmup 10 --model hf_T5_large --mode fsdp --batch-size 32 & pids+=($!)
   join t5-large-fsdp.0.metrics
 ) || failed+=(t5-large-fsdp)
 
@@ -918,7 +918,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/vit-large-fsdp/flight_recorder.rank}
-  start vit-large-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=vit-large-fsdp.0 benchmarks/transformers/main.py --precision amp --steps 20 --seconds 30 --warmup 10 --model hf_ViT_large --mode fsdp --batch-size 64 & pids+=($!)
+  start vit-large-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=vit-large-fsdp.0 benchmarks/transformers/main.py --fit-batch --precision amp --steps 20 --seconds 30 --warmup 10 --model hf_ViT_large --mode fsdp --batch-size 64 & pids+=($!)
   join vit-large-fsdp.0.metrics
 ) || failed+=(vit-large-fsdp)
 
@@ -938,7 +938,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/resnet152-ddp/flight_recorder.rank}
-  start resnet152-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet152-ddp.0 benchmarks/torchvision_ddp/main.py --model resnet152 --batch-size 128 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
+  start resnet152-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet152-ddp.0 benchmarks/torchvision_ddp/main.py --model resnet152 --batch-size 128 --fit-batch --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
   join resnet152-ddp.0.metrics
 ) || failed+=(resnet152-ddp)
 
@@ -958,7 +958,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/vit-l-16-fsdp/flight_recorder.rank}
-  start vit-l-16-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=vit-l-16-fsdp.0 benchmarks/torchvision_ddp/main.py --model vit_l_16 --batch-size 64 --image-size 224 --precision amp --steps 20 --seconds 30 --warmup 20 --mode fsdp & pids+=($!)
+  start vit-l-16-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=vit-l-16-fsdp.0 benchmarks/torchvision_ddp/main.py --model vit_l_16 --batch-size 64 --fit-batch --image-size 224 --precision amp --steps 20 --seconds 30 --warmup 20 --mode fsdp & pids+=($!)
   join vit-l-16-fsdp.0.metrics
 ) || failed+=(vit-l-16-fsdp)
 
@@ -978,7 +978,7 @@ time (
   export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/resnet50-e2e/flight_recorder.rank}
-  start resnet50-e2e.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet50-e2e.0 benchmarks/torchvision_ddp/main.py --model resnet50 --batch-size 256 --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --trainer e2e --num-workers 8 & pids+=($!)
+  start resnet50-e2e.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet50-e2e.0 benchmarks/torchvision_ddp/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --trainer e2e --num-workers 8 & pids+=($!)
   join resnet50-e2e.0.metrics
 ) || failed+=(resnet50-e2e)
 

@@ -59,6 +59,11 @@ class Optimizer:
             clip(parameters, self._clip_norm, self._stages)
             if self.waits is not None:
                 self.waits.end()
+        if self.name == "sgd" and scaler.is_enabled() and not self._torch.state:
+            # The fused kernel allocates the momentum in its first step, and where the gradients
+            # overflow in that step, leaves in it whatever the memory held.
+            for parameter in (p for group in self._torch.param_groups for p in group["params"]):
+                self._torch.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
         scaler.step(self._torch)
         scaler.update()
         self._torch.zero_grad()

@@ -1,6 +1,7 @@
 """In every mode one kernel, or a few, update all parameters that are alike."""
 
 from collections import Counter
+from contextlib import contextmanager
 
 import pytest
 import torch
@@ -22,6 +23,15 @@ SHARDED = (
 FUSED = {"adamw": "aten._fused_adamw_.default", "sgd": "aten._fused_sgd_.default"}
 # Momentum, its sum with the gradients, and the update.
 FOREACH = {"aten._foreach_mul_.Scalar": 1, "aten._foreach_add_.List": 2}
+
+
+@contextmanager
+def deterministic():
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(False)
 
 
 class Operations(TorchDispatchMode):
@@ -82,6 +92,24 @@ def test_sgd_on_a_cpu_updates_every_number(dtype):
     assert parameter.tolist() == [-0.5] * 33
     how = "fused" if dtype is torch.float32 else "foreach"
     assert optimizer.metrics() == {"optimizer_implementation": f"sgd, {how}"}
+
+
+@pytest.mark.parametrize("name", ["sgd", "adamw"])
+def test_gradients_that_overflow_leave_no_trace(name):
+    """In the first step too: memory that torch does not initialise is NaN here."""
+    skipped, clean = (torch.nn.Parameter(torch.ones(33)) for _ in range(2))
+    gradients = {skipped: [torch.inf, 1.0, torch.inf, 3.0], clean: [1.0, 3.0]}
+    with deterministic():
+        for parameter, values in gradients.items():
+            optimizer = Optimizer([parameter], options(f"--optimizer {name}", lr=0.5))
+            scaler = PRECISIONS["amp-fp16"].scaler(torch.device("cpu"), 4.0)
+            for value in values:
+                scale = scaler.scale(torch.ones(())).item()
+                parameter.grad = torch.full_like(parameter, value * scale)
+                optimizer.step(scaler)
+    assert clean.isfinite().all()
+    assert not clean.eq(1).any()
+    assert skipped.tolist() == clean.tolist()
 
 
 @pytest.mark.parametrize("mode", SHARDED)

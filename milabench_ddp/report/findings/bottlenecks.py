@@ -6,6 +6,7 @@ from ...errors import shown_names
 from ...results.records import Payload, Record, is_finite, mapping_or_empty
 from ...samples import DeviceSample
 from ...table import without_exponent
+from ..clocks import SETTING, slowdowns
 from ..grouping import grouped
 from ..model import Row
 from ..monitored import inside, label_of, own_samples
@@ -185,12 +186,16 @@ def oversubscribed(row: Row) -> Finds:
 def host_bound(row: Row) -> Finds:
     """A benchmark that measures its host: its devices wait for more than a tenth of the time.
 
-    Where they wait for data, that is ``data_bound``.
+    Where they wait for data, that is ``data_bound``. The step that shows how fast they can be comes
+    after a rest: what a cap of power or heat takes from the clocks of the others is not idle.
     """
     told = row.told.get(IDLE)
     waiting = _waiting(row)
     for_data = waiting if waiting > MOST_WAITING else 0.0
-    if told is not None and told.mean - for_data > MOST_IDLE:
+    held = [each for each in slowdowns(row.measuring) if each.cause != SETTING]
+    slower = largest(each.share * (1 - each.clock / each.usual) for each in held)
+    for_clocks = slower if slower > 0 else 0.0
+    if told is not None and told.mean - for_data - for_clocks > MOST_IDLE:
         yield Found("", {IDLE: told.mean, "most": max(told.values)})
 
 

@@ -34,7 +34,7 @@ def job_of(
     state: Callable[[int, int], dict[str, Any]],
     speed: Callable[[int], float] = lambda _: 100.0,
     ranks: int = 4,
-    **meta: Any,
+    idle: float = 0.0,
 ) -> Report:
     """A job of 100 s; ``state`` of (device, second) and ``speed`` of (second) are planted."""
     told = ""
@@ -47,7 +47,8 @@ def job_of(
     rates = timed_rates(map(speed, range(SECONDS)))
     gpus = {str(k): {"device": k, "clocks_max": {"sm": 1980}} for k in range(ranks)}
     facts = line("meta", {"accelerators": {"arch": "cuda", "gpus": gpus}})
-    write(folder, "b.0", job("b", ranks), facts, start(), told, rates, end(0, outcome="ok"))
+    waits = line("data", {"task": "main", "rank": 0, "device_idle": idle})
+    write(folder, "b.0", job("b", ranks), facts, start(), told, rates, waits, end(outcome="ok"))
     return report_of([folder])
 
 
@@ -87,6 +88,22 @@ def test_the_device_the_share_of_the_steps_and_the_loss_are_told(tmp_path: Path,
     beside = dict(zip(map(str.strip, header), map(str.strip, values), strict=True))
     assert beside["held down by"] == "power 41%"
     assert float(beside["SM MHz"]) == pytest.approx(1965 - 0.45 * (1965 - 1580) / 4, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("reason", "idle", "said"),
+    [
+        ("sw_power_cap", 0.14, []),  # 20 % of the clocks are
+        ("sw_power_cap", 0.29, []),
+        ("sw_power_cap", 0.35, ["host_bound"]),
+        ("applications_clocks_setting", 0.14, ["host_bound"]),  # it was not faster before either
+    ],
+)
+def test_clocks_that_fell_are_not_idle_devices(
+    tmp_path: Path, reason: str, idle: float, said: list[str]
+) -> None:
+    report = job_of(tmp_path, lambda device, second: slow(reason, 1584), ranks=1, idle=idle)
+    assert [each.name for each in report.findings if each.name == "host_bound"] == said
 
 
 def test_no_loss_is_told_that_may_be_chance(tmp_path: Path) -> None:

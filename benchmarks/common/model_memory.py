@@ -1,7 +1,7 @@
 """The memory that a rank needs to train a model which has no formula of its own.
 
-A forward pass is counted on fake tensors of one item and of two: what it leaves for the backward
-pass grows with the items along a line. That takes a second and no memory of the device.
+A forward pass is counted on fake tensors of one item and of two: they and what it leaves for the
+backward pass grow with the items along a line. That takes a second and no memory of the device.
 """
 
 import argparse
@@ -93,11 +93,13 @@ def _counts(
                 dtype = x.dtype if x.dtype == torch.long else precision.dtype
                 batch.append(torch.zeros(count, *x.shape, dtype=dtype))
             with Allocated(device.type) as memory, precision.context(device):
-                for tensor in (*model.parameters(), *model.buffers(), *batch):
+                for tensor in (*model.parameters(), *model.buffers()):
                     memory.see(tensor.untyped_storage())
                 before = memory.now
+                for tensor in batch:
+                    memory.see(tensor.untyped_storage())
                 loss = workload.loss(model, tuple(batch))
-            kept.append(memory.now - before)  # for the backward pass
+            kept.append(memory.now - before)  # for the backward pass, and the batch
             del loss
     return _Counts(parameters, blocks, (kept[0], kept[1]))
 

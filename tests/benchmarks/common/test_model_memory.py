@@ -13,9 +13,11 @@ from benchmarks.common.workload import Workload
 from tests.support.fake_gpu import fake_gpu
 
 PARAMETERS = 8 * 16 + 16 + 16 * 4 + 4
-# Of a sample: the result of ReLU, the output for its square; autocast keeps its copy of the input.
-FP32 = 4 * 16 + 4 * 4, 4
-AMP = 2 * 8 + 2 * 16 + 4 * 4, 2 * 16 * 4 + 4  # and its copy of the matrix behind ReLU
+# Of a sample: itself with its label, the result of ReLU, the output for its square; autocast keeps
+# its copy of the input.
+SAMPLE = 4 * 8 + 8
+FP32 = SAMPLE + 4 * 16 + 4 * 4, 4
+AMP = SAMPLE + 2 * 8 + 2 * 16 + 4 * 4, 2 * 16 * 4 + 4  # and its copy of the matrix behind ReLU
 
 
 def workload():

@@ -9,9 +9,9 @@ from markupsafe import Markup
 from ...render.html import SHADES, cell, render, shade, text
 from ...table import Column, Table, is_unknown
 from ..model import Report, Row
-from ..process import series_of_devices
 from ..ranks.rank_summary import RankId, peers
-from ..statistics.values import NAN, mean, median
+from ..statistics.values import NAN, median
+from ..tables.monitor_tables import watched_devices
 
 MOST_PLACES = 16  # columns, of which more cannot be seen at once
 MOST_ROWS = 64
@@ -26,22 +26,19 @@ COLOURS = f"= is within {SHADES[0]:.0%}, orange slower, blue faster"
 def relative_speeds(row: Row) -> dict[RankId, float]:
     """How much faster than the median of its peers each device or rank is, as a fraction.
 
-    Of a process alone on a device its rate is compared, of a rank of a job its own work. It is
-    empty where the rate of the benchmark is no number.
+    Of a process alone on a device its rate is compared, of a rank of a job its own work. A rate
+    that tells nothing is left out, and all are where that of the benchmark does.
     """
     if math.isnan(row.perf):
         return {}
-    rates = series_of_devices(row.counted)
-    groups = [{id: mean(each.mean for each in series) for id, series in rates.items()}]
-    if not rates:
-        groups = [
-            {rank.id: 1 / rank.local_ms for rank in group if rank.local_ms > 0}
-            for group in peers(row.ranks)
-        ]
-    found: dict[RankId, float] = {}
-    for speeds in groups:
-        typical = median(speeds.values())
-        if len(speeds) > 1 and typical > 0:
+    devices = watched_devices(row)
+    found = {
+        each.id: each.from_median for each in devices if each.id and math.isfinite(each.from_median)
+    }
+    for group in peers(row.ranks) if not found else ():
+        speeds = {rank.id: 1 / rank.local_ms for rank in group if rank.local_ms > 0}
+        if len(speeds) > 1:
+            typical = median(speeds.values())
             found |= {id: speed / typical - 1 for id, speed in speeds.items()}
     return found
 

@@ -71,15 +71,18 @@ class RankSummary(Struct, frozen=True):
 
 def rank_id(record: Record, rank: int) -> RankId:
     first, node = record.place
-    device = record.device
-    if device is not None:
-        return RankId(node, 0, _number(device), f"device {device}")
+    if record.device is not None:
+        return device_id(node, record.device)
     job = _number(first)
     name = f"rank {rank}"
     plan = record.config.get("plan")
     if isinstance(plan, dict) and plan.get("n") not in (None, 1):
         name = f"job {job} {name}"
     return RankId(_node(record, rank), job, rank, name)
+
+
+def device_id(node: str, device: object) -> RankId:
+    return RankId(node, 0, _number(device), f"device {device}")
 
 
 def _number(index: object) -> int:

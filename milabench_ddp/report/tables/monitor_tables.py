@@ -6,7 +6,6 @@ most while the device was in use, or the mean over the measured steps, or while 
 their time is not known.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -20,6 +19,8 @@ from ..fields import EVERYWHERE, Field, RecordType
 from ..grouping import grouped
 from ..model import Row
 from ..monitored import Monitored
+from ..process import series_of_devices
+from ..ranks.rank_summary import RankId, device_id
 from ..statistics.interval import Series, interval, pooled_mean, why_no_mean
 from ..statistics.values import NAN, largest, mean, median
 from .selection import TableOf
@@ -35,11 +36,15 @@ class Watched(Struct, frozen=True):
     node: str
     measured: Sequence[Struct]
     in_use: Sequence[Struct]
-    device: str = ""
+    id: RankId | None = None  # of a device
     launches: Sequence[Monitored] = ()
     series: Sequence[Series] = ()  # of the processes that are alone on it, one for each launch
     unit: str = ""
     median: float = NAN  # of the rates of all devices, if there are several
+
+    @property
+    def device(self) -> str:
+        return self.id.name.removeprefix("device ") if self.id else ""
 
     @property
     def samples(self) -> int | None:
@@ -107,26 +112,18 @@ HOST_MEANS = RecordType("HostMeans", "", [NODE, _samples(HOSTS), *_fields(HostSa
 
 
 def watched_devices(row: Row) -> list[Watched]:
-    seen = grouped((_place(each.node, each.device), each) for each in row.monitored)
-    alone: dict[tuple[str, int, str], list[Series]] = defaultdict(list)
-    for process in row.counted:
-        if process.record.device is not None and process.series is not None:
-            place = _place(process.record.place[1], str(process.record.device))
-            alone[place].append(process.series)
+    seen = grouped((device_id(each.node, each.device), each) for each in row.monitored)
+    alone = series_of_devices(row.counted)
     found = []
-    for place in sorted({*seen, *alone}):
-        launches = seen.get(place, [])
+    for id in sorted({*seen, *alone}):
+        launches = seen.get(id, [])
         measured = [sample for each in launches for sample in each.measured]
         in_use = [sample for each in launches for sample in each.in_use]
-        series = alone.get(place, [])
+        series = alone.get(id, [])
         unit = row.unit if series else ""
-        found.append(Watched(place[0], measured, in_use, place[2], launches, series, unit))
+        found.append(Watched(id.node, measured, in_use, id, launches, series, unit))
     middle = median(each.rate for each in found) if len(alone) > 1 else NAN
     return [replace(each, median=middle) for each in found]
-
-
-def _place(node: str, device: str) -> tuple[str, int, str]:
-    return node, int(device) if device.isdecimal() else 0, device
 
 
 def watched_hosts(row: Row) -> list[Watched]:

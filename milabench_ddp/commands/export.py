@@ -7,6 +7,7 @@ from pathlib import Path
 from ..errors import RunDirError, SelectionError, one_of
 from ..options.reading import ExportOptions
 from ..report.export import FILE_KINDS, TABLES, write_tables
+from ..table import count_text
 
 ONE = "benchmarks"
 """The table of a single file, unless another is asked for."""
@@ -22,7 +23,7 @@ def main(options: ExportOptions) -> int:
     paths = files_of(place, kind, options.table)
     written = write_tables(options.runs, kind, paths, overwrite=options.overwrite)
     for name, count in written.items():
-        sys.stdout.write(f"{paths[name]}: {count:,} {'line' if count == 1 else 'lines'}\n")
+        sys.stdout.write(f"{paths[name]}: {count_text(count, 'line')}\n")
     return 0
 
 

@@ -10,7 +10,7 @@ from ..report.statistics.stopping import LEAST
 from ..results.former import FormerRuns, former_runs
 from ..results.run_dir import RunDir
 from ..results.state import RunHeader
-from ..table import duration_text, given_percent_text
+from ..table import count_text, duration_text, given_percent_text
 
 
 def forecast(plan: RunPlan, benchmarks: Sequence[Benchmark], former: FormerRuns) -> str:
@@ -38,7 +38,7 @@ def forecast(plan: RunPlan, benchmarks: Sequence[Benchmark], former: FormerRuns)
     text = ": ".join(filter(None, [often, f"{long}, {by}"]))
     new = len(benchmarks) - len(known)
     if new:
-        text += f", without {new} benchmark{'s' * (new > 1)} that none of them had"
+        text += f", without {count_text(new, 'benchmark')} that none of them had"
     return text
 
 
@@ -58,7 +58,7 @@ def outline(
     if plan is not None:
         launches = plan.repeats if plan.until is None else LEAST
         if plan.runner is not None:
-            place = f"{plan.nodes} node{'s' * (plan.nodes > 1)}"
+            place = count_text(plan.nodes, "node")
     sends_events = plan is not None and plan.runner is None and not is_watched
     seconds = former_runs(run, header, with_own=is_watched).seconds
     side = run.name if header.sides and not is_watched else ""

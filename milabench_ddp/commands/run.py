@@ -36,7 +36,7 @@ from ..results.find_run import named_run
 from ..results.former import former_runs
 from ..results.read_state import read_header
 from ..results.run_dir import RunDir, default_name
-from ..table import size_text
+from ..table import count_text, size_text
 from ..visible import in_line
 from . import final_report, setup
 from .forecast import forecast, outline
@@ -250,7 +250,7 @@ def _learn_again(run: RunDir) -> None:
 
 
 def _announce(context: RunContext, cluster: Cluster) -> None:
-    count = f"{len(context.benchmarks)} benchmark{'s' * (len(context.benchmarks) != 1)}"
+    count = count_text(len(context.benchmarks), "benchmark")
     place = setup.describe(cluster)
     if spare := context.plan.spare:
         place += f", and {spare} to stand by"

@@ -18,7 +18,7 @@ from ..report.server.served_runs import progress_of
 from ..results.find_run import begun, is_run, newest_first, not_a_run, not_there, run_folders
 from ..results.lock import alive, goes_on
 from ..results.run_dir import RunDir
-from ..table import Column, Table, size_text, text_lines
+from ..table import Column, Table, count_text, size_text, text_lines
 
 
 class ListedRun(Struct, frozen=True):
@@ -94,7 +94,7 @@ def listed(path: Path) -> ListedRun:
 
 
 def _remove(runs: Sequence[ListedRun], options: RunsOptions) -> None:
-    what = f"{len(runs)} run{'s' * (len(runs) != 1)}, {size_text(sum(run.size for run in runs))}"
+    what = f"{count_text(len(runs), 'run')}, {size_text(sum(run.size for run in runs))}"
     if not options.remove or not runs:
         print(f"\n--remove would remove {what}" if runs else "\nnothing to remove")
         return

@@ -29,6 +29,7 @@ from ..hidden import SECRETS
 from ..machine.devices import Cluster
 from ..options.suite import LaunchOptions, SuiteOptions
 from ..plan.command_line import Site
+from ..table import count_text
 
 
 def base_folder(options: SuiteOptions) -> Path:
@@ -231,6 +232,5 @@ def describe(cluster: Cluster) -> str:
     if cluster.has_gpu:
         one = f"{len(devices)} x {names or f'{cluster.arch} GPU'}"
     else:
-        one = f"{len(devices)} CPU slot{'s' * (len(devices) > 1)}"
-        one += f" of {names}" if names else ""
+        one = count_text(len(devices), "CPU slot") + (f" of {names}" if names else "")
     return one if len(cluster.nodes) == 1 else f"{len(cluster.nodes)} nodes of {one}"

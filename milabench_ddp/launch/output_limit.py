@@ -6,7 +6,7 @@ from collections import deque
 from msgspec.structs import replace
 
 from ..events import Output
-from ..table import size_text
+from ..table import count_text, size_text
 
 _MIB = 2**20
 _LAST_SHARE = 1 / 8  # of the limit, for the last part
@@ -53,7 +53,7 @@ class OutputLimit:
     def left_out(self) -> str:
         if not self._size_out:
             return ""
-        lines = f"{self._lines_out} line{'s' * (self._lines_out != 1)}"
+        lines = count_text(self._lines_out, "line")
         return f"{lines} ({size_text(self._size_out)}) are left out"
 
     def rest(self) -> str:

@@ -11,6 +11,7 @@ from ..errors import LONGEST_MESSAGE, shortened
 from ..events import NAN_LOSS, NO_RATE, Data, Event, Metrics, Note, Outcome, Output, Verdict
 from ..hidden import hide
 from ..results.rates import RateCounts, is_finite, why_nothing_measured
+from ..table import count_text
 from .causes import (
     WATCHDOG,
     LastException,
@@ -52,8 +53,7 @@ class Observations(Struct):
         return bool(gaps) and now - self.times[-1] <= LATE * max(gaps)
 
     def progress(self, now: float) -> str:
-        count = self.told.usable
-        observations = f"{count:,} observation{'s' * (count != 1)}"
+        observations = count_text(self.told.usable, "observation")
         ago = f"the last data came {now - self.times[-1]:.1f} s before its deadline"
         return f"it goes on: {observations}, {ago}; raise max_duration"
 

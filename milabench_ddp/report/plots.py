@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ..errors import RunDirError, SelectionError
 from ..files import whole_file
+from ..table import count_text
 from .model import Report
 from .order import is_selected
 from .replaceable import check_replaceable, refuse
@@ -78,7 +79,7 @@ def write_files(charts: "Sequence[Chart]", folder: Path, *, overwrite: bool = Fa
                     part.write_bytes(svg2png(svg, scale=SCALE))
     except OSError as error:
         raise RunDirError(f"cannot write to {folder}: {error.strerror}") from error
-    said = [f"{len(charts)} chart{'s' * (len(charts) != 1)} in {folder}"]
+    said = [f"{count_text(len(charts), 'chart')} in {folder}"]
     return said if svg2png else [*said, NO_PNG]
 
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ..codec import about
 from ..errors import shown_names
-from ..table import Measured
+from ..table import Measured, count_text
 from .process import Processes, ProcessResult, is_bandwidth, units_of
 from .ranks.rank_summary import rank_id
 from .statistics.values import NAN, mean
@@ -51,8 +51,7 @@ class Score(Struct, frozen=True):
         value = Measured(self.value, self.value * self.half_width, with_error=True)
         told = [f"{value.text('.3f')}{of}"]
         if self.baseline is None:
-            count = len(self.benchmarks)
-            all_of = f"{count} benchmark{'s' * (count != 1)}"
+            all_of = count_text(len(self.benchmarks), "benchmark")
             told = [f"{value.text(',.5g')}, the geometric mean of {all_of}"]
         if self.failed:
             names = shown_names(self.failed, 3)

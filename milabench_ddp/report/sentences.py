@@ -12,6 +12,7 @@ from operator import attrgetter
 from ..config.schema import SkippedBenchmark
 from ..errors import shown_names
 from ..events import Outcome
+from ..table import count_text
 from .failure_causes import causes_of
 from .finding import Finding, Severity
 from .grouping import grouped
@@ -28,7 +29,7 @@ def verdict(report: Report) -> str:
     lost = failed.union(report.unmeasured, *(run.running for run in report.runs))
     well = sum(row.name not in lost for row in report.rows)
     names = {row.name for row in report.rows}.union(*(run.waiting for run in report.runs))
-    said = f"{well} of {_count(len(names), 'benchmark')} ok"
+    said = f"{well} of {count_text(len(names), 'benchmark')} ok"
     if without := sum(bool(row.summary.why_no_rate) for row in report.rows):
         said += f" ({without} without a rate)"
     if report.passed:
@@ -51,12 +52,8 @@ def verdict(report: Report) -> str:
     first, *others = (each for each in report.findings if each.severity is Severity.ERROR)
     wrong = first.sentence.removeprefix(f"{first.benchmark}: ")
     where = f" (in {first.benchmark})" if wrong != first.sentence else ""
-    more = f"; {_count(len(others), 'more error')}" if others else ""
+    more = f"; {count_text(len(others), 'more error')}" if others else ""
     return f"FAIL: {said}, but {wrong}{where}{more}"
-
-
-def _count(count: float, noun: str, plural: str = "s") -> str:
-    return f"{count:g} {noun}{plural * (count != 1)}"
 
 
 def score(report: Report) -> str:

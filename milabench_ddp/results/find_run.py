@@ -16,6 +16,7 @@ from msgspec import Struct
 from ..codec import read_record
 from ..config.tree import default_base
 from ..errors import RunDirError, did_you_mean, shown_names
+from ..table import count_text
 from .run_dir import RunDir
 
 _LATEST = re.compile(r"latest(?:~(\d{1,6}))?")
@@ -36,7 +37,7 @@ def named_run(name: str | Path, base: Path | None = None) -> Path:
     if found := _LATEST.fullmatch(words):
         known, count = newest_first(_held(runs)), int(found[1] or 0)
         if count >= len(known):
-            some = f"{len(known)} run{'s' * (len(known) > 1)}" if known else "no runs"
+            some = count_text(len(known), "run") if known else "no runs"
             raise RunDirError(f"no run {words}: {runs} has {some}")
         return known[count]
     return runs / words if words and is_run(runs / words) else path

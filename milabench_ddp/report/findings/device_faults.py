@@ -10,6 +10,7 @@ from msgspec import Struct
 from ...errors import shown_names
 from ...results.records import Payload, Record, is_finite, mapping_or_empty
 from ...samples import DeviceProblem, DeviceSample
+from ...table import count_text
 from ..grouping import grouped
 from ..monitored import label_of, own_samples
 from ..once import once
@@ -133,17 +134,15 @@ def earlier_memory_error(measured: Measurements) -> Finds:
 
 def _since_its_driver(device: _Device, count: int, when: str) -> Found:
     when = f" since its driver was loaded{when}"
-    return Found(device.label, {"errors": count}, {"count": _errors(count), "when": when})
+    return Found(
+        device.label, {"errors": count}, {"count": count_text(count, "memory error"), "when": when}
+    )
 
 
 def _risen(device: _Device, risen: Mapping[str, int]) -> Found:
     when = f" (in {shown_names(list(risen), SHOWN)})"
-    words = {"count": _errors(sum(risen.values())), "when": when}
+    words = {"count": count_text(sum(risen.values()), "memory error"), "when": when}
     return Found(device.label, {"errors": risen}, words)
-
-
-def _errors(count: int) -> str:
-    return "1 memory error" if count == 1 else f"{count} memory errors"
 
 
 @finding(

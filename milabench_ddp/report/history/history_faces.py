@@ -9,7 +9,7 @@ from operator import attrgetter
 from ...codec import encode_indented
 from ...render.blocks import Block, Line, Section, TableBlock
 from ...render.text import text_of
-from ...table import Column, Table, csv_text
+from ...table import Column, Table, count_text, csv_text
 from .history import CHANGE, DRIFT, TITLES, Change, History
 from .history_document import ChangeReport, change_report, history_document
 from .noise import FEWEST
@@ -27,9 +27,9 @@ def _title(history: History) -> str:
     span = " to ".join(dict.fromkeys(filter(None, (runs[0].date, runs[-1].date))))
     benchmarks = [track for track in history.tracks if track.device is None]
     devices = {track.device.key for track in history.tracks if track.device}
-    what = [_count(len(runs), "run"), span, _count(len(benchmarks), "benchmark")]
+    what = [count_text(len(runs), "run"), span, count_text(len(benchmarks), "benchmark")]
     if devices:
-        what.append(f"{_count(len(devices), 'device')} with peers")
+        what.append(f"{count_text(len(devices), 'device')} with peers")
     return ", ".join(filter(None, what))
 
 
@@ -55,9 +55,9 @@ def _of_way(title: str, history: History) -> Iterator[Line]:
             places[device.key] = f" ({device.place})" if device.uuid else ""
     counts = []
     if devices:
-        counts.append(_count(len(devices), "device"))
+        counts.append(count_text(len(devices), "device"))
     if benchmarks:
-        counts.append(_count(len(benchmarks), "benchmark"))
+        counts.append(count_text(len(benchmarks), "benchmark"))
     yield Line(f"{title}: {', '.join(counts) or 'none'}", rest="  ")
     for key, changes in devices.items():
         yield _indented(2, f"{key}{places[key]}")
@@ -104,10 +104,6 @@ def sentence(change: Change, history: History) -> str:
     if change.track.device is None:
         rates = f": {change.old:,.5g} -> {change.new:,.5g} {change.track.unit}".rstrip()
     return f"{size}{peers}{when} ({where}){rates}"
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def benchmarks_table(history: History) -> Table:

@@ -13,8 +13,7 @@ from ..doctor import device_checks, host_checks, place_checks
 from ..doctor.diagnosis import Check, Diagnosis, State, error, examine
 from ..errors import MilabenchError
 from ..in_time import in_time
-from ..options.doctor import DoctorOptions
-from ..options.suite import LaunchOptions
+from ..options.suite import DoctorOptions, LaunchOptions
 from ..wrapped import wrapped
 from . import setup
 from .final_report import shown_width, write

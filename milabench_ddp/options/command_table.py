@@ -100,7 +100,7 @@ GROUPS = {
     "set up": {
         "new": Command("new.NewOptions", "write a benchmark of your own to begin with", _OF_NEW),
         "doctor": Command(
-            "doctor.DoctorOptions", "check what a run on this machine needs, and say what to do",
+            "suite.DoctorOptions", "check what a run on this machine needs, and say what to do",
             exit_codes=_OF_CHECKS,
         ),
         "install": Command(

@@ -7,8 +7,6 @@ from .option import option
 
 @dataclass(frozen=True, kw_only=True)
 class CompletionOptions:
-    """The options of ``completion``."""
-
     shell: str = option(
         "", "the shell", is_positional=True, choices=("bash", "zsh", "fish"), metavar="SHELL"
     )

@@ -7,8 +7,6 @@ from .option import option
 
 @dataclass(frozen=True, kw_only=True)
 class NewOptions:
-    """The options of ``new``."""
-
     name: str = option("", "the name of the benchmark and of its files", is_positional=True,
                        metavar="NAME")  # fmt: skip
     per_gpu: bool = option(False, "a process for each device, by themselves; as without an option")

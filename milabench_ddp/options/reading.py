@@ -31,8 +31,6 @@ class RunFolderOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class RunsOptions:
-    """The options of ``runs``."""
-
     runs: tuple[str, ...] = runs_option("these runs; without it those in runs/", nargs="*")
     older_than: float | None = option(
         None, "only runs that ended so long ago, such as 30d; says what --remove would remove",
@@ -44,8 +42,6 @@ class RunsOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportOptions:
-    """The options of ``report``."""
-
     runs: tuple[str, ...] = runs_option(f"{RUNS}; several are pooled, unless they differ")
     table: str | None = option(
         None,
@@ -116,8 +112,6 @@ class ReportOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class CompareOptions:
-    """The options of ``compare``."""
-
     before: str = option(
         "", "run folders, folders of runs or quoted globs, with commas between; `latest~1` is the "
         "run before the newest", is_positional=True, metavar="A",
@@ -146,8 +140,6 @@ class CompareOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class HistoryOptions:
-    """The options of ``history``."""
-
     runs: tuple[str, ...] = runs_option(RUNS)
     select: tuple[str, ...] = names_option("only these benchmarks: names or globs")
     threshold: float = option(
@@ -159,8 +151,6 @@ class HistoryOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ExportOptions:
-    """The options of ``export``."""
-
     runs: tuple[str, ...] = runs_option(RUNS)
     to: tuple[str, ...] = option(
         (), "the format, parquet or csv, and where: a folder gets a file for each table, a file "
@@ -176,8 +166,6 @@ class ExportOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ServeOptions:
-    """The options of ``serve``."""
-
     runs: tuple[str, ...] = runs_option(f"{RUNS}; runs that come later are shown, too")
     port: int = option(
         8377, "the port on the loopback device; 0 takes one that is free", type=port, metavar="N"

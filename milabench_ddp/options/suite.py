@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
+from typing import Any
 
 from ..config.runner_profile import KINDS, SETTINGS
 from ..machine.backends import BACKENDS
@@ -58,8 +59,6 @@ class SuiteOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ListOptions(SuiteOptions):
-    """The options of ``list``."""
-
     config: str = option(
         "", f"{CONFIG}; without it the shipped suites are listed",
         is_positional=True, metavar="CONFIG", nargs="?",
@@ -68,15 +67,11 @@ class ListOptions(SuiteOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ResolveOptions(SuiteOptions):
-    """The options of ``resolve``."""
-
     explain: bool = option(False, "show the file and the line of each value", begins="output")
 
 
 @dataclass(frozen=True, kw_only=True)
 class InstallOptions(SuiteOptions):
-    """The options of ``install``."""
-
     force: bool = option(False, "make the environments again, even if they exist")
 
 
@@ -140,8 +135,6 @@ class LaunchOptions(SuiteOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(LaunchOptions):
-    """The options of ``run``."""
-
     config: str = option("", CONFIG, is_positional=True, metavar="CONFIG", nargs="?")
     after: str = option(
         "", "a second one, which takes turns with it and is compared",
@@ -188,3 +181,19 @@ def fixed_options(options: RunOptions) -> list[str]:
             given.append(argument_name(known))
     given += [SETTINGS[name].flag for name in options.settings if SETTINGS[name].is_fixed]
     return given
+
+
+def _of_a_run(name: str) -> Any:
+    declared = LaunchOptions.__dataclass_fields__[name]
+    return field(default=declared.default, metadata=declared.metadata)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoctorOptions:
+    # Those of a run that say where it would be.
+    device: str | None = _of_a_run("device")
+    gpus: int | None = _of_a_run("gpus")
+    base: str | None = _of_a_run("base")
+    runner: str | None = _of_a_run("runner")
+    system: str | None = _of_a_run("system")
+    json: bool = option(False, "print JSON, for programs", begins="output")

@@ -8,9 +8,8 @@ import pytest
 import yaml
 
 from milabench_ddp.cli import parse
-from milabench_ddp.options.doctor import DoctorOptions
 from milabench_ddp.options.reading import CompareOptions
-from milabench_ddp.options.suite import RunOptions
+from milabench_ddp.options.suite import DoctorOptions, RunOptions
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 # What follows the name of the image, or the command itself.

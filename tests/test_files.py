@@ -37,7 +37,7 @@ MAY_WAIT = {
     "render/html.py": "files of this package",
     "report/charts/theme.py": "files of this package",
     "report/page/frame.py": "files of this package",
-    "report/server/pages.py": "files of this package",
+    "report/server/server.py": "files of this package",
     "report/export.py": "where the user wants the tables, also a pipe",
     "report/timeline.py": "where the user wants the timeline, also a pipe",
 }

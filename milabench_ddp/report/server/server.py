@@ -10,22 +10,27 @@ from collections.abc import Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from socket import SHUT_RDWR
 from socketserver import TCPServer
 from threading import Timer
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from markupsafe import Markup
+
 from ...errors import MilabenchError
+from ...render.html import render
 from ...visible import visible
 from ..page.frame import hash_of
-from . import pages
-from .served_runs import Runs
+from .served_runs import Progress, Runs
 
 ADDRESS = "127.0.0.1"
 HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})  # with any port: a tunnel may have another
 HTML, TEXT = "text/html; charset=utf-8", "text/plain; charset=utf-8"
 JSON = "application/json"
+STYLE = Markup(Path(__file__).with_name("pages.css").read_text("utf-8"))
+SCRIPT = Markup(Path(__file__).with_name("follow.js").read_text("utf-8"))
 SLOWEST = 10.0  # seconds that a client may take to send its request
 Answer = tuple[HTTPStatus, str, bytes, str]  # with the type of the content, and its policy
 
@@ -33,7 +38,7 @@ Answer = tuple[HTTPStatus, str, bytes, str]  # with the type of the content, and
 # The report brings a policy of its own, which lets nothing load; here is who may frame it.
 OF_REPORT = "frame-ancestors 'self'"
 OF_PAGES = (
-    f"default-src 'none'; script-src {hash_of(pages.SCRIPT)}; style-src {hash_of(pages.STYLE)}; "
+    f"default-src 'none'; script-src {hash_of(SCRIPT)}; style-src {hash_of(STYLE)}; "
     "connect-src 'self'; frame-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'self'"
 )
@@ -118,11 +123,11 @@ class Handler(BaseHTTPRequestHandler):
         match words:
             case ["", ""]:
                 found = {key: runs.progress(path) for key, path in folders.items()}
-                return HTTPStatus.OK, HTML, pages.list_page(found).encode(), OF_PAGES
+                return HTTPStatus.OK, HTML, list_page(found).encode(), OF_PAGES
             case ["", "runs", key] if key in folders:
                 return HTTPStatus.PERMANENT_REDIRECT, TEXT, f"/runs/{key}/".encode(), OF_PAGES
             case ["", "runs", key, ""] if key in folders:
-                page = pages.run_page(key, runs.progress(folders[key])).encode()
+                page = run_page(key, runs.progress(folders[key])).encode()
                 return HTTPStatus.OK, HTML, page, OF_PAGES
             case ["", "runs", key, "progress.json"] if key in folders:
                 return HTTPStatus.OK, JSON, runs.progress_json(folders[key]), OF_PAGES
@@ -165,3 +170,11 @@ def _name_of(host: str) -> str | None:
 
 def _plain(status: HTTPStatus, text: str) -> Answer:
     return status, TEXT, f"{visible(text)}\n".encode(errors="replace"), OF_PAGES
+
+
+def list_page(runs: Mapping[str, Progress]) -> str:
+    return str(render("runs.html", runs=runs, style=STYLE))
+
+
+def run_page(key: str, run: Progress) -> str:
+    return str(render("run.html", key=key, run=run, style=STYLE, script=SCRIPT))

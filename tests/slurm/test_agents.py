@@ -10,6 +10,9 @@ from .sweeps import ended
 pytestmark = [pytest.mark.slurm, pytest.mark.timeout(400)]
 
 NODES = ("node1", "node2", "node3")  # the coordinator is on the first one
+# All faults of all nodes take half an hour: pytest -n 0 -m "slurm and slow" tests/slurm
+FIRST_SLOW, *OTHERS_SLOW = (pytest.param(node, marks=pytest.mark.slow) for node in NODES)
+MIDDLE = [FIRST_SLOW, NODES[1], OTHERS_SLOW[1]]
 AGENT = "^[^ ]*python[^ ]* -m milabench_ddp.dispatch.agent"
 KEEPER = "keeper_main"
 SILENT = "{node} has sent no heartbeat for 20 s"
@@ -67,13 +70,14 @@ def test_an_agent_that_is_killed_gets_a_step_of_its_own(sweep, node):
     assert f"{node} is back" in said
 
 
-@pytest.mark.parametrize("node", NODES)
+@pytest.mark.parametrize("node", MIDDLE)
 def test_an_agent_that_is_stopped_is_replaced(sweep, node):
     signal(sweep.cluster, node, "STOP", AGENT)
     said = assert_ends(sweep, SILENT.format(node=node), USED_AGAIN, within=100)
     assert f"{node} is back" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("node", NODES[1:])
 @pytest.mark.parametrize("timeout", [5, 120])
 def test_a_node_without_power_leaves_the_others(sweep, node, timeout):
@@ -82,7 +86,7 @@ def test_a_node_without_power_leaves_the_others(sweep, node, timeout):
         assert_ends(sweep, node, LEFT_OUT, within=150)
 
 
-@pytest.mark.parametrize("node", NODES[1:])
+@pytest.mark.parametrize("node", MIDDLE[1:])
 def test_a_node_that_starts_anew_before_slurm_has_missed_it(sweep, node):
     """Slurm ends the whole step: each of its nodes gets another."""
     with sweep.cluster.slurmd_timeout(120):
@@ -93,7 +97,7 @@ def test_a_node_that_starts_anew_before_slurm_has_missed_it(sweep, node):
     assert " is back\n" in said
 
 
-@pytest.mark.parametrize("node", NODES[1:])
+@pytest.mark.parametrize("node", MIDDLE[1:])
 def test_a_cut_that_heals_loses_nothing(sweep, node):
     with sweep.cluster.slurmd_timeout(120):
         sweep.cluster.cut(node)
@@ -105,6 +109,7 @@ def test_a_cut_that_heals_loses_nothing(sweep, node):
         assert_ends(sweep, "", states, within=90, code=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("node", NODES[1:])
 def test_a_cut_that_does_not_heal(sweep, node):
     with sweep.cluster.slurmd_timeout(120):
@@ -114,13 +119,14 @@ def test_a_cut_that_does_not_heal(sweep, node):
         assert_ends(sweep, SILENT.format(node=node), LEFT_OUT, within=260, nodes=others)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("node", NODES[1:])
 def test_a_node_that_slurm_takes_for_down(sweep, node):
     sweep.cluster.run("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=test")
     assert_ends(sweep, node, LEFT_OUT, within=150)
 
 
-@pytest.mark.parametrize("node", NODES)
+@pytest.mark.parametrize("node", MIDDLE)
 def test_a_keeper_that_is_killed_fails_its_program(sweep, node):
     signal(sweep.cluster, node, "KILL", KEEPER)
     sweep.open()
@@ -128,13 +134,14 @@ def test_a_keeper_that_is_killed_fails_its_program(sweep, node):
     assert_ends(sweep, f"{node}: ", found, within=60)
 
 
-@pytest.mark.parametrize("node", NODES)
+@pytest.mark.parametrize("node", MIDDLE)
 def test_a_keeper_that_is_stopped_goes_on(sweep, node):
     signal(sweep.cluster, node, "STOP", KEEPER)
     sweep.open()
     assert_ends(sweep, "", dict.fromkeys(USED_AGAIN, "ok"), within=60, code=0)
 
 
+@pytest.mark.slow
 def test_the_first_node_is_cut_off(networked, make_sweep, tmp_path):
     """The job starts again without it, and it is named although all has passed."""
     sweep = make_sweep(tmp_path, {"held": [3], "quick": [3, 1]})
@@ -155,6 +162,7 @@ def test_the_coordinator_is_killed(sweep):
     assert_ends(sweep, "its job ended: FAILED, exit status 137 on node1", lost, within=60)
 
 
+@pytest.mark.slow
 def test_the_coordinator_is_stopped(sweep):
     """Its agents end what they run, and after 80 s let Slurm start the job again."""
     signal(sweep.cluster, "node1", "STOP", f"_submit {sweep.run}")

@@ -139,7 +139,7 @@ def defaults(
     step = min(setup, max(benchmark.max_duration / 6, LEAST_STEP_TIMEOUT))
     found |= {SETUP_TIMEOUT: f"{setup:g}", STEP_TIMEOUT: f"{step:g}"}
     if BACKENDS[arch].collectives in ("nccl", "rccl"):
-        found["TORCH_NCCL_TRACE_BUFFER_SIZE"] = str(ENTRIES)
+        found["TORCH_FR_BUFFER_SIZE"] = str(ENTRIES)
         found["TORCH_NCCL_DUMP_ON_TIMEOUT"] = "1"
         if folder is not None:  # each rank appends its number
             found["TORCH_NCCL_DEBUG_INFO_TEMP_FILE"] = str(folder / "flight_recorder.rank")

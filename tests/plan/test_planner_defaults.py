@@ -42,8 +42,8 @@ def test_a_hang_ends_before_the_benchmark_does(max_duration, setup, step):
 @pytest.mark.parametrize(("arch", "recorded"), [("cuda", True), ("rocm", True), ("cpu", False)])
 def test_the_flight_recorder_is_on_and_its_dump_is_kept(arch, recorded):
     found = defaults(benchmark("gpt", plan=njobs(1)), arch, cluster(arch=arch).nodes, RUN)
-    names = ("TRACE_BUFFER_SIZE", "DUMP_ON_TIMEOUT", "DEBUG_INFO_TEMP_FILE")
-    values = [found.get(f"TORCH_NCCL_{name}") for name in names]
+    names = ("FR_BUFFER_SIZE", "NCCL_DUMP_ON_TIMEOUT", "NCCL_DEBUG_INFO_TEMP_FILE")
+    values = [found.get(f"TORCH_{name}") for name in names]
     kept = "/base/runs/one/gpt/flight_recorder.rank"
     assert values == (["2000", "1", kept] if recorded else [None] * 3)
 

@@ -217,7 +217,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/resnet50-ddp/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/resnet50-ddp/flight_recorder.rank}
   start resnet50-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet50-ddp.0 benchmarks/torchvision_ddp/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
@@ -237,7 +237,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/elastic-ddp/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/elastic-ddp/flight_recorder.rank}
   start elastic-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=elastic-ddp.0 benchmarks/elastic_ddp/main.py --steps 20 --seconds 10 --warmup 1000 & pids+=($!)
@@ -389,7 +389,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/pairs/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/pairs/flight_recorder.rank}
   start pairs.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=pairs.0 benchmarks/pairs/main.py --bytes 64Mi --number 10 --repeat 5 --seconds 10 & pids+=($!)
@@ -409,7 +409,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/comm-all-reduce/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/comm-all-reduce/flight_recorder.rank}
   start comm-all-reduce.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-reduce.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --seconds 10 --op all_reduce & pids+=($!)
@@ -429,7 +429,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/comm-all-gather/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/comm-all-gather/flight_recorder.rank}
   start comm-all-gather.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-gather.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --seconds 10 --op all_gather & pids+=($!)
@@ -449,7 +449,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/comm-reduce-scatter/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/comm-reduce-scatter/flight_recorder.rank}
   start comm-reduce-scatter.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-reduce-scatter.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --seconds 10 --op reduce_scatter & pids+=($!)
@@ -469,7 +469,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/comm-all-to-all/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/comm-all-to-all/flight_recorder.rank}
   start comm-all-to-all.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-all-to-all.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --seconds 10 --op all_to_all & pids+=($!)
@@ -489,7 +489,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/comm-broadcast/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/comm-broadcast/flight_recorder.rank}
   start comm-broadcast.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-broadcast.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --seconds 10 --op broadcast & pids+=($!)
@@ -509,7 +509,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/comm-p2p/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/comm-p2p/flight_recorder.rank}
   start comm-p2p.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=comm-p2p.0 benchmarks/comm/main.py --min-bytes 1Ki --max-bytes 1Gi --factor 4 --seconds 10 --op p2p & pids+=($!)
@@ -529,7 +529,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-ddp/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-ddp/flight_recorder.rank}
   start gpt-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-ddp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode ddp & pids+=($!)
@@ -549,7 +549,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-fsdp/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-fsdp/flight_recorder.rank}
   start gpt-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-fsdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode fsdp & pids+=($!)
@@ -613,7 +613,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-ddp-inductor/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-ddp-inductor/flight_recorder.rank}
   start gpt-ddp-inductor.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-ddp-inductor.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode ddp --compile inductor & pids+=($!)
@@ -633,7 +633,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-pipeline/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-pipeline/flight_recorder.rank}
   start gpt-pipeline.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-pipeline.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode pipeline --schedule 1F1B & pids+=($!)
@@ -653,7 +653,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-tp/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-tp/flight_recorder.rank}
   start gpt-tp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-tp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode tp --sequence-parallel & pids+=($!)
@@ -673,7 +673,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-pdp/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-pdp/flight_recorder.rank}
   start gpt-pdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-pdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode pdp --ndevice-per-proc 2 --schedule 1F1B & pids+=($!)
@@ -693,7 +693,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-hsdp/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-hsdp/flight_recorder.rank}
   start gpt-hsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-hsdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode hsdp & pids+=($!)
@@ -713,7 +713,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-tp-fsdp/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-tp-fsdp/flight_recorder.rank}
   start gpt-tp-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-tp-fsdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 1024 --batch-size 16 --fit-batch --dtype bf16 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode tp-fsdp --sequence-parallel & pids+=($!)
@@ -755,7 +755,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/llama-8b-fsdp/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/llama-8b-fsdp/flight_recorder.rank}
   start llama-8b-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=llama-8b-fsdp.0 benchmarks/gpt/main.py --model llama3-8b --block-size 8192 --batch-size 2 --fit-batch --dtype fp32 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode fsdp --mixed-precision bf16 --reduce-dtype fp32 --activation selective --clip-norm 1 & pids+=($!)
@@ -775,7 +775,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/llama-8b-fsdp-inductor/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/llama-8b-fsdp-inductor/flight_recorder.rank}
   start llama-8b-fsdp-inductor.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=llama-8b-fsdp-inductor.0 benchmarks/gpt/main.py --model llama3-8b --block-size 8192 --batch-size 2 --fit-batch --dtype fp32 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode fsdp --mixed-precision bf16 --reduce-dtype fp32 --activation selective --clip-norm 1 --compile inductor & pids+=($!)
@@ -795,7 +795,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt-1.3b-fsdp/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt-1.3b-fsdp/flight_recorder.rank}
   start gpt-1.3b-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt-1.3b-fsdp.0 benchmarks/gpt/main.py --model GPT1B --block-size 2048 --batch-size 14 --fit-batch --dtype amp --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode fsdp --vocab-size 50368 & pids+=($!)
@@ -815,7 +815,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/bert-ddp/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/bert-ddp/flight_recorder.rank}
   start bert-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-ddp.0 benchmarks/transformers/main.py --fit-batch --precision amp --steps 20 --seconds 30 --warmup 10 --model hf_Bert --mode ddp --batch-size 128 & pids+=($!)
@@ -835,7 +835,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/bert-pipeline/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/bert-pipeline/flight_recorder.rank}
   start bert-pipeline.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-pipeline.0 benchmarks/transformers/main.py --fit-batch --precision amp --steps 20 --seconds 30 --warmup 10 --model hf_Bert --mode pipeline --schedule 1F1B --batch-size 128 & pids+=($!)
@@ -855,7 +855,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/bert-large-ddp/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/bert-large-ddp/flight_recorder.rank}
   start bert-large-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=bert-large-ddp.0 benchmarks/transformers/main.py --fit-batch --precision amp --steps 20 --seconds 30 --warmup 10 --model hf_Bert_large --mode ddp --batch-size 64 & pids+=($!)
@@ -875,7 +875,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/gpt2-large-fsdp/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/gpt2-large-fsdp/flight_recorder.rank}
   start gpt2-large-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=gpt2-large-fsdp.0 benchmarks/transformers/main.py --fit-batch --precision amp --steps 20 --seconds 30 --warmup 10 --model hf_GPT2_large --mode fsdp --batch-size 24 & pids+=($!)
@@ -895,7 +895,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/t5-large-fsdp/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/t5-large-fsdp/flight_recorder.rank}
   start t5-large-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=t5-large-fsdp.0 benchmarks/transformers/main.py --fit-batch --precision amp --steps 20 --seconds 30 --warmup 10 --model hf_T5_large --mode fsdp --batch-size 32 & pids+=($!)
@@ -915,7 +915,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/vit-large-fsdp/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/vit-large-fsdp/flight_recorder.rank}
   start vit-large-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=vit-large-fsdp.0 benchmarks/transformers/main.py --fit-batch --precision amp --steps 20 --seconds 30 --warmup 10 --model hf_ViT_large --mode fsdp --batch-size 64 & pids+=($!)
@@ -935,7 +935,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/resnet152-ddp/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/resnet152-ddp/flight_recorder.rank}
   start resnet152-ddp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet152-ddp.0 benchmarks/torchvision_ddp/main.py --model resnet152 --batch-size 128 --fit-batch --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 & pids+=($!)
@@ -955,7 +955,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/vit-l-16-fsdp/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/vit-l-16-fsdp/flight_recorder.rank}
   start vit-l-16-fsdp.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=vit-l-16-fsdp.0 benchmarks/torchvision_ddp/main.py --model vit_l_16 --batch-size 64 --fit-batch --image-size 224 --precision amp --steps 20 --seconds 30 --warmup 20 --mode fsdp & pids+=($!)
@@ -975,7 +975,7 @@ time (
   export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/resnet50-e2e/cache/triton}
   export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
   export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
-  export TORCH_NCCL_TRACE_BUFFER_SIZE=${TORCH_NCCL_TRACE_BUFFER_SIZE-2000}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
   export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
   export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/resnet50-e2e/flight_recorder.rank}
   start resnet50-e2e.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=resnet50-e2e.0 benchmarks/torchvision_ddp/main.py --model resnet50 --batch-size 256 --fit-batch --image-size 224 --precision amp --channels-last --steps 20 --seconds 30 --warmup 20 --trainer e2e --num-workers 8 & pids+=($!)

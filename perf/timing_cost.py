@@ -3,12 +3,12 @@
     python perf/timing_cost.py [--device cuda]
 
 Limits, on a CPU: with a step of 1 ms at least 0.995 times the steps per second of the bare loop;
-with an empty body at most 1000 ns a step more than it. For comparison it also measures a bare pair
-of ``perf_counter_ns``, the three parts of a training step, these with waits for four buckets of
-gradients, and ``voir.iterate``. The loops run in
-turn (A B A B ...). Printed are the quickest round of each, which a busy machine disturbs least, and
-the median of the pairs. On a device the step is matrix products that take about 1 ms there, and a
-loop ends when the device has done them.
+with an empty body at most 1000 ns a step more than it. On a device, where a mark is an event, they
+are missed (docs/results.rst). For comparison it also measures a bare pair of ``perf_counter_ns``,
+the three parts of a training step, these with waits for four buckets of gradients, and
+``voir.iterate``. The loops run in turn (A B A B ...). Printed are the quickest round of each, which
+a busy machine disturbs least, and the median of the pairs. On a device the step is matrix products
+that take about 1 ms there, and a loop ends when the device has done them.
 """
 
 import argparse
@@ -163,7 +163,7 @@ def main() -> None:
     parser.add_argument("--device", type=torch.device, default=device)
     device = parser.parse_args().device
     work = spin if device.type == "cpu" else products()
-    print("a step of 1 ms: steps/s over those of the bare loop (at least 0.995)")
+    print("a step of 1 ms: steps/s over those of the bare loop (on a CPU: at least 0.995)")
     for name, loop in TIMED:
         pairs = rounds(loop, WORK_STEPS, work, WORK_ROUNDS)
         mine, plain = quickest(pairs)
@@ -171,7 +171,7 @@ def main() -> None:
         print(f"  {name:26} {plain / mine:.4f}   median of pairs {middle:.4f}")
     once = [mine - plain for mine, plain in rounds(timed, SHORT_STEPS, work, SHORT_ROUNDS)]
     print(f"  to begin and to end it, once {median(once) * SHORT_STEPS / 1e6:.2f} ms")
-    print("an empty body: ns a step more than the bare loop (common: at most 1000)")
+    print("an empty body: ns a step more than the bare loop (common, on a CPU: at most 1000)")
     for name, loop, count in (
         ("a pair of perf_counter_ns", clock_pair, EMPTY_STEPS),
         *((name, loop, EMPTY_STEPS) for name, loop in TIMED),

@@ -33,19 +33,10 @@ def _without_broken(make: Callable[[Report], object], report: Report) -> Report:
     for row in report.rows:
         errors: list[Exception] = []
         with contained(errors.append):
-            make(_alone(report, row))
+            make(report.only([row.name]))
         if errors:
             report = with_failure(report, row, errors[0])
     return report
-
-
-def _alone(report: Report, row: Row) -> Report:
-    return replace(
-        report,
-        rows=(row,),
-        failures=tuple(each for each in report.failures if each.benchmark == row.name),
-        findings=tuple(each for each in report.findings if each.benchmark == row.name),
-    )
 
 
 def with_failure(report: Report, row: Row, error: Exception) -> Report:

@@ -1,11 +1,12 @@
 """The values of a report; its formats only lay them out."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ..codec import about
 from ..events import Outcome
@@ -221,6 +222,15 @@ class Report(Struct, frozen=True):
 
     def has(self, severity: Severity) -> bool:
         return any(found.severity.rank <= severity.rank for found in self.findings)
+
+    def only(self, names: Collection[str]) -> "Report":
+        """The part that is about these benchmarks, or with ``""`` about none."""
+        return replace(
+            self,
+            rows=tuple(row for row in self.rows if row.name in names),
+            failures=tuple(each for each in self.failures if each.benchmark in names),
+            findings=tuple(each for each in self.findings if each.benchmark in names),
+        )
 
     @property
     def goes_on(self) -> bool:

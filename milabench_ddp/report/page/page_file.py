@@ -6,8 +6,6 @@ import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from ...errors import RunDirError
 from ...files import whole_file
 from ..model import Report
@@ -36,23 +34,15 @@ def write_page(
 
     if not overwrite:
         check_replaceable(path, GENERATOR)
-    content = report_html(_selected(report, select) if select else report).encode()
+    if select:
+        report = report.only({"", *selected([row.name for row in report.rows], select)})
+    content = report_html(report).encode()
     try:
         with whole_file(path) as part:
             part.write_bytes(content)
     except OSError as error:
         raise RunDirError(f"cannot write {path}: {error.strerror}") from error
     return [f"page: {path} ({len(content) / 1e6:.2f} MB)"]
-
-
-def _selected(report: Report, select: Sequence[str]) -> Report:
-    names = selected([row.name for row in report.rows], select)
-    return replace(
-        report,
-        rows=tuple(row for row in report.rows if row.name in names),
-        failures=tuple(each for each in report.failures if each.benchmark in names),
-        findings=tuple(each for each in report.findings if each.benchmark in {"", *names}),
-    )
 
 
 def page_path(report: Report) -> Path:

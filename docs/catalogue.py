@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from json_schema import SCHEMAS, schema_text
 from msgspec.inspect import type_info
 from msgspec.structs import fields as keys_of
 
@@ -20,7 +21,6 @@ from milabench_ddp.options.option import arguments
 from milabench_ddp.report import export
 from milabench_ddp.report.fields import BENCHMARK, EXPORT, Field
 from milabench_ddp.report.findings import FINDERS
-from milabench_ddp.report.json_schema import SCHEMAS, schema_text
 from milabench_ddp.report.rank_fields import RANK
 from milabench_ddp.report.tables import REPORT_TABLES, TABLES
 from milabench_ddp.samples import DeviceSample, HostSample, sensors_of

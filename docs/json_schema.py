@@ -9,11 +9,11 @@ from pathlib import Path
 
 import msgspec
 
-from ..codec import encode_indented
-from .comparison.comparison_model import Comparison
-from .document import ReportDocument
-from .history.history_document import HistoryDocument
-from .prediction.prediction_document import PredictionDocument
+from milabench_ddp.codec import encode_indented
+from milabench_ddp.report.comparison.comparison_model import Comparison
+from milabench_ddp.report.document import ReportDocument
+from milabench_ddp.report.history.history_document import HistoryDocument
+from milabench_ddp.report.prediction.prediction_table import PredictionDocument
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 SCHEMAS: Mapping[str, type] = {

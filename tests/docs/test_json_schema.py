@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from json_schema import SCHEMAS, schema_text
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.comparison.compare import comparison_of
 from milabench_ddp.report.comparison.comparison_faces import FACES as COMPARISONS
 from milabench_ddp.report.comparison.sides import Side
 from milabench_ddp.report.formats import report_json
-from milabench_ddp.report.json_schema import SCHEMAS, schema_text
 from tests.support.report_schema import REFERENCE, problems
 from tests.support.result_files import RECORDED, config, end, rates, start, write
 

@@ -1,13 +1,14 @@
 """Predictions as a table, and as JSON."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from msgspec import Struct
 
 from ...codec import encode_indented
 from ...table import Column, Table, table_from
+from ..document import Document
 from .predict import Predicted, Prediction
-from .prediction_document import PredictionDocument
 
 TABLE = (
     Column("benchmark", "", "of.name"),
@@ -24,6 +25,13 @@ TABLE = (
 )
 NUMBERS = ("count", "measured_ms", "own_ms", "waiting_ms", "communication_ms")
 ESTIMATES = ("step_ms", "throughput", "efficiency")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictionDocument(Document):
+    """What ``report --predict`` tells."""
+
+    predictions: tuple[Predicted, ...]
 
 
 class Predicting(Struct, frozen=True):

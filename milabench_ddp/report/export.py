@@ -45,14 +45,10 @@ FACTS = {
     "ecc": ("ECC", "whether its devices correct errors of their memory"),
     "cpu": ("CPU", "the CPUs of a node"),
     "driver": ("driver", "the version of the driver"),
-    "torch": ("torch", "the version of torch"),
-    "cuda": ("CUDA", "the version of CUDA"),
-    "rocm": ("ROCm", "the version of ROCm"),
-    "nccl": ("NCCL", "the version of NCCL"),
-    "cudnn": ("cuDNN", "the version of cuDNN"),
-    "triton": ("triton", "the version of triton"),
-    "python": ("Python", "the version of Python"),
-    "milabench": ("milabench", "the version of milabench"),
+    **{
+        name.lower(): (name, f"the version of {name}")
+        for name in ("torch", "CUDA", "ROCm", "NCCL", "cuDNN", "triton", "Python", "milabench")
+    },
     "commit": ("milabench commit", "the commit of milabench"),
     "environment": ("environment", "its variables that change speed"),
     "modules": ("modules", "the environment modules that were loaded"),

@@ -12,7 +12,6 @@ from ..model import Report, Rows
 from . import (
     bandwidth,
     energy_tables,
-    host_table,
     ledger_table,
     memory_table,
     monitor_tables,
@@ -30,7 +29,7 @@ from .selection import MadeTable, TableOf
 
 SUBJECTS = (  # in the order in which their tables are shown
     step_tables, strategies, rank_tables, ledger_table, startup_table, memory_table,
-    monitor_tables, energy_tables, host_table, program_tables, speedup, bandwidth,
+    monitor_tables, energy_tables, program_tables, speedup, bandwidth,
     published,
 )  # fmt: skip
 TABLES = {

@@ -150,3 +150,4 @@ traffic = TableOf(
     columns_of(DEVICE_MEANS, TRAFFIC),
     always=2,
 )
+hosts = TableOf("Hosts", watched_hosts, columns_of(HOST_MEANS, HOSTS), always=1)

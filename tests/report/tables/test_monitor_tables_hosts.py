@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.report.tables.host_table import hosts
+from milabench_ddp.report.tables.monitor_tables import hosts
 from tests.support.host_runs import SECONDS, run_of
 
 

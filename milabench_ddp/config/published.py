@@ -2,6 +2,7 @@
 
 import re
 from functools import cache
+from sys import float_info
 from typing import Annotated, Literal, TypeVar
 
 from msgspec import Meta, Struct
@@ -12,14 +13,23 @@ from .validate import Count, Text, checked
 from .yaml_reader import read_yaml
 
 T = TypeVar("T")
-Positive = Annotated[float, Meta(gt=0, description="a number above 0")]
+Positive = Annotated[float, Meta(gt=0, le=float_info.max, description="a number above 0")]
 _Dtype = Literal["fp32", "tf32", "fp16", "bf16", "fp8"]
+
+
+class _Pattern(str):
+    def __new__(cls, stated: str) -> "_Pattern":
+        try:
+            re.compile(stated)
+        except re.error:
+            raise ValueError("a regular expression") from None
+        return super().__new__(cls, stated)
 
 
 class DataSheet(Struct, frozen=True, forbid_unknown_fields=True):
     """What the vendor of a device promises, without sparsity."""
 
-    product: Text  # a regular expression for the name that the driver tells
+    product: _Pattern  # of the name that the driver tells
     family: Text
     tflop_s: dict[_Dtype, Positive]  # of matrix products, by the type of what is multiplied
     source: tuple[Text, ...]

@@ -67,9 +67,17 @@ def test_a_mistake_is_told_with_its_line(old: str, new: str, said: str) -> None:
 
 
 @pytest.mark.usefixtures("files")
-def test_a_peak_that_is_none() -> None:
-    with pytest.raises(ConfigError, match=r"`A100 SXM.tflop_s.bf16` in .*data_sheets.yaml:4: exp"):
-        read(sheets=SHEETS.replace("312", "-1"))
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("312", "-1", r"`A100 SXM.tflop_s.bf16` in .*data_sheets.yaml:4: expected a number above"),
+        ("312", ".inf", r"data_sheets.yaml:4: expected a number above 0, got `inf`"),
+        (": A100", ": A(", r"`A100 SXM.product` in .*yaml:2: expected a regular expression, got"),
+    ],
+)
+def test_a_mistake_in_a_data_sheet(old: str, new: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        read(sheets=SHEETS.replace(old, new))
 
 
 def test_what_is_shipped_has_a_source_each() -> None:

@@ -3,6 +3,7 @@
 import re
 
 from ...errors import shown_names
+from ...events import Status
 from ...results.records import Payload, Record, is_finite, mapping_or_empty
 from ...samples import DeviceSample
 from ...table import without_exponent
@@ -97,10 +98,15 @@ def idle_device(row: Row) -> Finds:
 
 
 def _measured_samples(row: Row) -> dict[str, list[DeviceSample]]:
-    """The samples of each device while it was measured; where that is not known, all."""
+    """The samples of each device while it was measured; of a program that never says when, all.
+
+    One that runs still, or did not end well, may not have begun.
+    """
     found = []
     for process in row.counted:
         record = process.record
+        if process.window is None and process.status != Status.OK:
+            continue
         for device, samples in own_samples(record):
             label = label_of(device, record.node)
             found += [(label, each) for each in inside(process.window, samples)]

@@ -67,6 +67,7 @@ def ours_of(row: Row) -> Iterator[Payload]:
     torch = mapping_or_empty(record.meta.get("pytorch")).get("torch")
     ours = {"benchmark": row.name, "our torch": torch, "unit": row.unit, "device": device}
     ours |= {"family": family, "precision": precision(record) or "unknown", "gpus": ranks}
+    ours["failed"] = row.fail > 0
     if "mode" in model and ranks > 0:
         told = {"model": model.get("name"), "strategy": str(model["mode"])}
         told |= {"batch": model.get("batch_size"), "value": row.like_perf(row.perf / ranks)}
@@ -104,6 +105,8 @@ def _beside(ours: Payload, row: Payload) -> Payload:
     for name in reversed(COMPARED):
         if _apart(ours, row, name):
             differs.insert(0, f"{name} {_text(ours[name])}, not {_text(row[name])}")
+    if ours["failed"]:
+        differs.insert(0, "ours failed")
     found = {"ours": ours["value"], "published": row["value"], "theirs": row["software"]}
     found |= {"ratio": Measured(value, error, with_error=True), "differs in": "; ".join(differs)}
     return {**ours, **row, **found}

@@ -34,6 +34,15 @@ def test_a_device_without_load_is_told(tmp_path: Path, odd: int) -> None:
     assert (found.severity, found.layer, found.place) == ("warning", "usage", f"GPU {odd}")
 
 
+@pytest.mark.parametrize("ended", [(end(1),), ()])
+def test_a_program_that_did_not_come_to_its_steps_is_not_idle(
+    tmp_path: Path, ended: tuple[str, ...]
+) -> None:
+    told = "".join(sampled(1000.5 + k, d0={"load": 0.0}) for k in range(10))
+    write(tmp_path, "b.D0", config("b", device=0, tag=["b", "D0"]), start(), told, *ended)
+    assert "idle_device" not in [each.name for each in report_of([tmp_path]).findings]
+
+
 def test_what_the_configuration_asks_for_counts(tmp_path: Path) -> None:
     low = {"load": 0.4, "memory": [30000.0, 80000.0]}
     assert run_of(tmp_path / "unasked", low) == []

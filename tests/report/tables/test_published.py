@@ -25,14 +25,19 @@ def meta(product: str, count: int = 8) -> str:
 
 
 def trained(
-    folder: Path, rate: float, product: str = H100, dtype: str = "bf16", **facts: Any
+    folder: Path,
+    rate: float,
+    product: str = H100,
+    dtype: str = "bf16",
+    ended: str = OK,
+    **facts: Any,
 ) -> Table:
     """A training of 8 ranks unless told otherwise; ``rate`` is that of one GPU."""
     model = LLAMA | facts
     units = "images/s" if model["name"] == "resnet50" else "tokens/s"
     values = rates([rate * model["ranks"]] * 70, units=units)
     done = told(model=model, compute_dtype=dtype)
-    write(folder, "b.0", job("b", 8), meta(product), start(), values, done, OK)
+    write(folder, "b.0", job("b", 8), meta(product), start(), values, done, ended)
     return published(report_of([folder]).rows)
 
 
@@ -58,6 +63,8 @@ def shown(table: Table) -> dict[str, Any]:
          "activation selective, not noop; vocabulary 3,072, not 50,368; theirs: the head is"),
         ({"name": "resnet50", "mode": "single", "ranks": 1, "batch_size": 256, "size": 224,
           "dtype": "fp16"}, 3968.86, "batch 256, not 248; theirs: autocast to fp16"),
+        ({"ended": end(0, outcome="failed", reason="the loss became NaN")}, 5762,
+         "ours failed; theirs: H100"),
     ],
 )  # fmt: skip
 def test_the_nearest_row(

@@ -164,6 +164,11 @@ def shortened(text: str, most: int = 600) -> str:
     return f"{text[:half]} [... {len(text) - 2 * half:,} more characters ...] {text[-half:]}"
 
 
+def count_text(count: int, noun: str) -> str:
+    """``1 run``, ``1,024 runs``."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
 def shown_names(names: Sequence[str], most: int = 8) -> str:
     """The names in a sentence, the first ones if there are many: ``a, b, c and 4 more``."""
     more = f" and {len(names) - most} more" if len(names) > most else ""

@@ -110,11 +110,6 @@ def given_percent_text(fraction: float) -> str:
     return without_exponent(100 * fraction, ".6g") + "%"
 
 
-def count_text(count: int, noun: str) -> str:
-    """``1 run``, ``1,024 runs``."""
-    return f"{count:,} {noun}{'s' * (count != 1)}"
-
-
 def size_text(size: float) -> str:
     """A size in bytes for a person: ``0 B``, ``12.3 MB``."""
     units = ["B", "kB", "MB", "GB", "TB"]

@@ -7,6 +7,7 @@ from milabench_ddp.errors import (
     PlanError,
     RunDirError,
     contained,
+    count_text,
     did_you_mean,
     may_pass,
     reason_of,
@@ -60,3 +61,8 @@ def test_an_error_is_contained_and_told_but_not_a_request_to_end() -> None:
     assert [str(each) for each in told] == ["deep"]
     with pytest.raises(KeyboardInterrupt), contained(told.append):
         raise KeyboardInterrupt
+
+
+def test_a_count_has_its_noun() -> None:
+    counts = [count_text(count, "run") for count in (0, 1, 2, 1024)]
+    assert counts == ["0 runs", "1 run", "2 runs", "1,024 runs"]

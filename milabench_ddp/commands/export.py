@@ -4,10 +4,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..errors import RunDirError, SelectionError, one_of
+from ..errors import RunDirError, SelectionError, count_text, one_of
 from ..options.reading import ExportOptions
 from ..report.export import FILE_KINDS, TABLES, write_tables
-from ..table import count_text
 
 ONE = "benchmarks"
 """The table of a single file, unless another is asked for."""

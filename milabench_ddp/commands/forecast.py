@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from ..config.schema import Benchmark
 from ..dispatch.run_context import RunPlan
 from ..display.run_progress import Outline
+from ..errors import count_text
 from ..report.pooling import devices_of
 from ..report.statistics.stopping import LEAST
 from ..results.former import FormerRuns, former_runs
 from ..results.run_dir import RunDir
 from ..results.state import RunHeader
-from ..table import count_text, duration_text, given_percent_text
+from ..table import duration_text, given_percent_text
 
 
 def forecast(plan: RunPlan, benchmarks: Sequence[Benchmark], former: FormerRuns) -> str:

@@ -23,7 +23,7 @@ from ..dispatch.run_context import RunContext, RunPlan, create_run, other_sides,
 from ..dispatch.runners import runner_of
 from ..dispatch.runners.base import Runner
 from ..display import show_progress
-from ..errors import DispatchError, MilabenchError, SelectionError, contained, reason_of
+from ..errors import DispatchError, MilabenchError, SelectionError, contained, count_text, reason_of
 from ..events import Outcome
 from ..files import disk_use, read_bytes
 from ..hidden import SECRETS
@@ -36,7 +36,7 @@ from ..results.find_run import named_run
 from ..results.former import former_runs
 from ..results.read_state import read_header
 from ..results.run_dir import RunDir, default_name
-from ..table import count_text, size_text
+from ..table import size_text
 from ..visible import in_line
 from . import final_report, setup
 from .forecast import forecast, outline

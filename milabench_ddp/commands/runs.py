@@ -11,14 +11,14 @@ from msgspec import Struct
 
 from ..config.tree import default_base
 from ..dispatch.follow import settle
-from ..errors import MilabenchError, RunDirError, SelectionError
+from ..errors import MilabenchError, RunDirError, SelectionError, count_text
 from ..files import disk_use
 from ..options.reading import RunsOptions
 from ..report.server.served_runs import progress_of
 from ..results.find_run import begun, is_run, newest_first, not_a_run, not_there, run_folders
 from ..results.lock import alive, goes_on
 from ..results.run_dir import RunDir
-from ..table import Column, Table, count_text, size_text, text_lines
+from ..table import Column, Table, size_text, text_lines
 
 
 class ListedRun(Struct, frozen=True):

@@ -23,13 +23,12 @@ from ..config.shipped import shipped_root
 from ..config.system import System, read_system
 from ..config.tree import default_base, expanded
 from ..dispatch.node_request import NodeRequest, synthetic_nodes
-from ..errors import MachineError, SelectionError
+from ..errors import MachineError, SelectionError, count_text
 from ..hazards import hazards_in
 from ..hidden import SECRETS
 from ..machine.devices import Cluster
 from ..options.suite import LaunchOptions, SuiteOptions
 from ..plan.command_line import Site
-from ..table import count_text
 
 
 def base_folder(options: SuiteOptions) -> Path:

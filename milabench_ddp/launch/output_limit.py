@@ -5,8 +5,9 @@ from collections import deque
 
 from msgspec.structs import replace
 
+from ..errors import count_text
 from ..events import Output
-from ..table import count_text, size_text
+from ..table import size_text
 
 _MIB = 2**20
 _LAST_SHARE = 1 / 8  # of the limit, for the last part

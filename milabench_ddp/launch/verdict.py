@@ -7,11 +7,10 @@ from itertools import pairwise
 
 from msgspec import Struct, field
 
-from ..errors import LONGEST_MESSAGE, shortened
+from ..errors import LONGEST_MESSAGE, count_text, shortened
 from ..events import NAN_LOSS, NO_RATE, Data, Event, Metrics, Note, Outcome, Output, Verdict
 from ..hidden import hide
 from ..results.rates import RateCounts, is_finite, why_nothing_measured
-from ..table import count_text
 from .causes import (
     WATCHDOG,
     LastException,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from ..errors import MachineError
+from ..errors import MachineError, count_text
 from .backends import BACKENDS
 from .backends.backend import Backend, DiscoveryResult
 from .devices import MOST_DEVICES, Cluster, Device, Node
@@ -163,6 +163,4 @@ def _alternatives(environ: Mapping[str, str]) -> list[str]:
 
 def _counted(backend: Backend, found: DiscoveryResult) -> str:
     names = " and ".join(sorted({device.name for device in found.devices}))
-    count = len(found.devices)
-    devices = "device" if count == 1 else "devices"
-    return f"{count} {backend.name} {devices} ({names})"
+    return f"{count_text(len(found.devices), f'{backend.name} device')} ({names})"

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ..errors import RunDirError, SelectionError
+from ..errors import RunDirError, SelectionError, count_text
 from ..files import whole_file
-from ..table import count_text
 from .model import Report
 from .order import is_selected
 from .replaceable import check_replaceable, refuse

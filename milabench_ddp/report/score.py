@@ -8,8 +8,8 @@ from typing import Annotated
 from msgspec import Struct
 
 from ..codec import about
-from ..errors import shown_names
-from ..table import Measured, count_text
+from ..errors import count_text, shown_names
+from ..table import Measured
 from .process import Processes, ProcessResult, is_bandwidth, units_of
 from .ranks.rank_summary import rank_id
 from .statistics.values import NAN, mean

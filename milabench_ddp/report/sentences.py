@@ -10,9 +10,8 @@ from itertools import groupby
 from operator import attrgetter
 
 from ..config.schema import SkippedBenchmark
-from ..errors import shown_names
+from ..errors import count_text, shown_names
 from ..events import Outcome
-from ..table import count_text
 from .failure_causes import causes_of
 from .finding import Finding, Severity
 from .grouping import grouped

@@ -15,8 +15,7 @@ from msgspec import Struct
 
 from ..codec import read_record
 from ..config.tree import default_base
-from ..errors import RunDirError, did_you_mean, shown_names
-from ..table import count_text
+from ..errors import RunDirError, count_text, did_you_mean, shown_names
 from .run_dir import RunDir
 
 _LATEST = re.compile(r"latest(?:~(\d{1,6}))?")

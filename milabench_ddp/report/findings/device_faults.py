@@ -7,10 +7,9 @@ from operator import attrgetter
 
 from msgspec import Struct
 
-from ...errors import shown_names
+from ...errors import count_text, shown_names
 from ...results.records import Payload, Record, is_finite, mapping_or_empty
 from ...samples import DeviceProblem, DeviceSample
-from ...table import count_text
 from ..grouping import grouped
 from ..monitored import label_of, own_samples
 from ..once import once

@@ -7,9 +7,10 @@ from dataclasses import fields
 from operator import attrgetter
 
 from ...codec import encode_indented
+from ...errors import count_text
 from ...render.blocks import Block, Line, Section, TableBlock
 from ...render.text import text_of
-from ...table import Column, Table, count_text, csv_text
+from ...table import Column, Table, csv_text
 from .history import CHANGE, DRIFT, TITLES, Change, History
 from .history_document import ChangeReport, change_report, history_document
 from .noise import FEWEST

@@ -19,6 +19,7 @@ from ...hostlist import shown_nodes
 from ...results.find_run import is_run, run_folders
 from ...results.read_state import ignore, read_state
 from ...results.run_dir import RunDir
+from ...table import duration_text
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 MOST_REPORTS = 8  # that are kept
@@ -38,9 +39,9 @@ class Running(Struct, frozen=True):
         if self.nodes:
             said.append(f"on {shown_nodes(self.nodes)}")
         if self.seconds is not None:
-            said.append(f"for {_time(self.seconds)}")
+            said.append(f"for {duration_text(self.seconds)}")
         if self.limit is not None:
-            said.append(f"of at most {_time(self.limit)} a launch")
+            said.append(f"of at most {duration_text(self.limit)} a launch")
         return " ".join(said)
 
 
@@ -61,7 +62,9 @@ class Progress(Struct, frozen=True):
     def sentence(self) -> str:
         said = [self.outcome or "how it ended is not recorded"]
         if self.outcome is None:
-            said = ["goes on" if self.seconds is None else f"goes on, for {_time(self.seconds)}"]
+            said = [
+                "goes on" if self.seconds is None else f"goes on, for {duration_text(self.seconds)}"
+            ]
         how = ", ".join(f"{count} {name}" for name, count in self.ended.items())
         if self.benchmarks:
             of = f"{sum(self.ended.values())} of {self.benchmarks} benchmarks"
@@ -104,10 +107,6 @@ def progress_of(path: Path, now: float) -> Progress:
         failed=tuple(failed),
         stamp=stamp.hexdigest()[:16],
     )
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
 class Runs:

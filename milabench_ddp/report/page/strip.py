@@ -31,11 +31,12 @@ def relative_speeds(row: Row) -> dict[RankId, float]:
     """
     if math.isnan(row.perf):
         return {}
-    devices = watched_devices(row)
-    found = {
-        each.id: each.from_median for each in devices if each.id and math.isfinite(each.from_median)
-    }
-    for group in peers(row.ranks) if not found else ():
+    found: dict[RankId, float] = {}
+    devices = [each for each in watched_devices(row) if each.series]
+    for each in devices:
+        if each.id and math.isfinite(each.from_median):
+            found[each.id] = each.from_median
+    for group in () if devices else peers(row.ranks):
         speeds = {rank.id: 1 / rank.local_ms for rank in group if rank.local_ms > 0}
         if len(speeds) > 1:
             typical = median(speeds.values())

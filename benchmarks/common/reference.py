@@ -46,8 +46,9 @@ class Reference:
         """The gradients of a step with the first parameters, and their error by rounding alone.
 
         That is the error of adding the replicas' gradients in the coarsest type that is used
-        for it, and, where the strategy orders its operations in another way than one device does,
-        the difference to gradients that are computed in fp64 from the same parameters.
+        for it; of a gradient in the type that FSDP gathers, which not each torch rounds it to; and,
+        where the strategy orders its operations in another way than one device does, the difference
+        to gradients that are computed in fp64 from the same parameters.
         """
         low, dtype = self._single(), gathered_dtype(self.args)
         if dtype is not None:
@@ -61,9 +62,10 @@ class Reference:
         for loss in self._passes(low, step, weight, dtype):
             losses.append(loss)
             for name, gradient in _full_gradients(low).items():
-                share = gradient / (weight * self._count)
-                exact[name] = exact.get(name, 0) + share
-                added[name] = added.get(name, 0) + share.to(coarse or share.dtype)
+                share, kept = weight * self._count, gradient.dtype
+                exact[name] = exact.get(name, 0) + gradient / share
+                rounded = gradient.to(dtype or kept).to(kept) / share
+                added[name] = added.get(name, 0) + rounded.to(coarse or kept)
             low.model.zero_grad()
         reordered = not self._same_operations()
         without_rounding = self._in_fp64(low, step) if reordered else exact
@@ -127,11 +129,12 @@ def _full_gradients(single: WrappedModel) -> dict[str, Tensor]:
 
 
 def _lower(model: nn.Module, dtype: torch.dtype) -> None:
-    """Give the parameters the type that FSDP gathers them in; batch norms keep theirs."""
+    """Give parameters the type that FSDP gathers them in; batch norms keep theirs."""
     for module in model.modules():
         if not isinstance(module, nn.modules.batchnorm._BatchNorm):
             for parameter in module.parameters(recurse=False):
                 parameter.data = parameter.data.to(dtype)
+                parameter.grad_dtype = torch.float32
 
 
 def gradient_type(args: argparse.Namespace) -> torch.dtype | None:

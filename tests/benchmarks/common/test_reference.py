@@ -1,12 +1,16 @@
 """One device on the batches of all replicas, and the error of its own rounding."""
 
 import argparse
+from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
 
 from benchmarks.common.gradients import relative_error
 from benchmarks.common.reference import Reference, gradient_type
+from benchmarks.gpt import llama
+from benchmarks.gpt.shapes import Llama
 from tests.support.strategies import batch, option_parser, workload
 
 CPU = torch.device("cpu")
@@ -58,6 +62,17 @@ def test_a_copy_in_sixteen_bits_is_computed_with():
     lowered = reference(argv, "fp32").gradients(0)
     assert 1e-3 < relative_error(lowered.gradients, exact.gradients) < 3e-2
     assert 1e-3 < lowered.relative_rounding() < 4e-3
+
+
+def test_a_gradient_is_rounded_to_the_gathered_type_in_the_error_alone():
+    shape = Llama(layers=1, heads=4, width=32, vocabulary=64, block=16, groups=2, hidden=64)
+    lowered = reference("--mode fsdp --mixed-precision bf16", "fp32")
+    made = replace(lowered.workload, make_model=partial(llama.make, shape))
+    found = replace(lowered, workload=made).gradients(0)
+    of_norm = found.gradients["head.norm.weight"]  # RMSNorm adds it up in fp32
+    assert 1e-4 < found.rounding["head.norm.weight"].norm() / of_norm.norm() < 4e-3
+    # a matrix product is in bf16 anyway
+    assert not found.rounding["blocks.0.attention.qkv.weight"].any()
 
 
 @pytest.mark.parametrize(

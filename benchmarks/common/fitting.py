@@ -66,14 +66,15 @@ def fit(
     spare, beside = 1.0, memory.host
     if on_gpu:
         spare, beside = SPARE_ZERO_BUBBLE if zero_bubble else SPARE, CONTEXT
-    usable = (room - beside) / spare
+    usable = max((room - beside) / spare, 0.0)
 
     def fits(found: Memory) -> bool:
         return found.total <= usable and not (on_gpu and found.host > host)
 
     if fits(memory):
         return memory
-    why = f"{args.model} in mode {args.mode} on {group.world_size} ranks needs "
+    ranks = "1 rank" if group.world_size == 1 else f"{group.world_size} ranks"
+    why = f"{args.model} in mode {args.mode} on {ranks} needs "
     why += "at least" if zero_bubble else "about"
     if memory.total > usable:
         why += f" {memory.total / GIB:.1f} GiB on each ({memory}), "
@@ -81,14 +82,15 @@ def fit(
     else:
         why += f" {memory.host / GIB:.1f} GiB of the host for offloading, but it has "
         why += f"{host / GIB:.1f}"
-    found = memory
+    found, fewer = memory, args
     for fewer in _smaller(args, group, workload):
         found = needs(fewer)
         if fits(found):
             break
     else:
         least = math.ceil((found.total * spare + beside) / GIB)
-        advice = f"use a mode that shards more, more ranks, or devices of {least} GiB"
+        advice = f"use a mode that shards more, more ranks, or devices of {least} GiB, which fit "
+        advice += f"--batch-size {fewer.batch_size}"
         if found.total <= usable:
             advice = "offload less, or use more nodes"
         raise SkippedError(f"{why}: {advice}")

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# milabench dry config/ddp.yaml: benchmarks: 45, preset full, on 8 x cuda GPU (made up)
-# not run: llama-8b-fsdp-float8: needs arch == 'rocm' or gpu['capability'] >= 8.9, but arch is cuda, gpu['capability'] is 0.0 (config/ddp.yaml:203)
-# not run: lightning: disabled: it needs `milabench install`, or the extra `lightning`; then --select lightning (config/ddp.yaml:303)
-# not run: resnet50-folder: disabled: it needs `milabench prepare`; then --select resnet50-folder (config/ddp.yaml:327)
+# milabench dry config/ddp.yaml: benchmarks: 46, preset full, on 8 x cuda GPU (made up)
+# not run: lightning: disabled: it needs `milabench install`, or the extra `lightning`; then --select lightning (config/ddp.yaml:302)
+# not run: resnet50-folder: disabled: it needs `milabench prepare`; then --select resnet50-folder (config/ddp.yaml:326)
 set -euo pipefail
 trap 'exit 129' HUP
 trap 'exit 130' INT
@@ -781,6 +780,26 @@ time (
   start llama-8b-fsdp-inductor.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=llama-8b-fsdp-inductor.0 benchmarks/gpt/main.py --model llama3-8b --block-size 8192 --batch-size 2 --fit-batch --dtype fp32 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode fsdp --mixed-precision bf16 --reduce-dtype fp32 --activation selective --clip-norm 1 --compile inductor & pids+=($!)
   join llama-8b-fsdp-inductor.0.metrics
 ) || failed+=(llama-8b-fsdp-inductor)
+
+echo "---"
+echo llama-8b-fsdp-float8
+echo "===="
+# `run` ends it after 600 s
+time (
+  pids=()
+  trap stop HUP INT TERM
+  export MILABENCH_MAX_DURATION=${MILABENCH_MAX_DURATION-600}
+  export TORCHINDUCTOR_COMPILE_THREADS=${TORCHINDUCTOR_COMPILE_THREADS-8}
+  export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-runs/dry/llama-8b-fsdp-float8/cache/inductor}
+  export TRITON_CACHE_DIR=${TRITON_CACHE_DIR-runs/dry/llama-8b-fsdp-float8/cache/triton}
+  export MILABENCH_SETUP_TIMEOUT=${MILABENCH_SETUP_TIMEOUT-300}
+  export MILABENCH_STEP_TIMEOUT=${MILABENCH_STEP_TIMEOUT-100}
+  export TORCH_FR_BUFFER_SIZE=${TORCH_FR_BUFFER_SIZE-2000}
+  export TORCH_NCCL_DUMP_ON_TIMEOUT=${TORCH_NCCL_DUMP_ON_TIMEOUT-1}
+  export TORCH_NCCL_DEBUG_INFO_TEMP_FILE=${TORCH_NCCL_DEBUG_INFO_TEMP_FILE-runs/dry/llama-8b-fsdp-float8/flight_recorder.rank}
+  start llama-8b-fsdp-float8.0.metrics MILABENCH_DEVICE=cuda CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 OMP_NUM_THREADS=8 CUDA_DEVICE_ORDER=PCI_BUS_ID <python> -m torch.distributed.run --nnodes=1 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --local-addr=localhost --rdzv-id=llama-8b-fsdp-float8.0 benchmarks/gpt/main.py --model llama3-8b --block-size 8192 --batch-size 2 --fit-batch --dtype fp32 --optimizer adamw --lr 0.0001 --steps 20 --seconds 30 --warmup 10 --mode fsdp --mixed-precision bf16 --reduce-dtype fp32 --activation selective --clip-norm 1 --compile inductor --float8 tensorwise & pids+=($!)
+  join llama-8b-fsdp-float8.0.metrics
+) || failed+=(llama-8b-fsdp-float8)
 
 echo "---"
 echo gpt-1.3b-fsdp

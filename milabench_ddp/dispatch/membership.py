@@ -22,8 +22,8 @@ from .member import Member, why_silent
 from .node_records import NodeRecords
 from .nodes import NodeHandle, NodeLost
 from .protocol import (
+    AgentEnded,
     AwakeClock,
-    Ended,
     Finish,
     FromAgent,
     Heartbeat,
@@ -169,7 +169,7 @@ class Membership:
     def _read(self, member: Member) -> Said:
         for message in member.connection.taken():
             handle = member.handle
-            if isinstance(message, Ended):
+            if isinstance(message, AgentEnded):
                 member.process.told = message.status
                 member.connection.has_ended = True
             elif handle is None or (member.is_lost and isinstance(message, Hello)):

@@ -109,14 +109,14 @@ class Signalled(_Message, frozen=True, tag=True):
     signal: str
 
 
-class Ended(_Message, frozen=True, tag=True):
+class AgentEnded(_Message, frozen=True, tag=True):
     """The agent has ended: its shell says so, where several agents share a connection."""
 
     status: int  # as a shell has it, so 128 and the number for a signal
 
 
 ToAgent = Heartbeat | FindPorts | StartLaunch | StopLaunch | Ping | Finish
-FromAgent = Hello | Heartbeat | Ports | LaunchEnded | Pong | Problem | Signalled | Ended
+FromAgent = Hello | Heartbeat | Ports | LaunchEnded | Pong | Problem | Signalled | AgentEnded
 
 
 class Timeouts(Struct, frozen=True):

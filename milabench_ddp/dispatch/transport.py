@@ -198,13 +198,13 @@ class Streams:
         self._selector = selectors.DefaultSelector()
         self._selector.register(wake, selectors.EVENT_READ)
 
-    def attach(self, connection: Connection[Any]) -> None:
+    def attach(self, connection: Connection[Incoming]) -> None:
         stream = connection.stream
         if stream not in self._all:
             self._all += (stream,)
             self._selector.register(stream.fd, selectors.EVENT_READ, stream)
 
-    def detach(self, connection: Connection[Any]) -> None:
+    def detach(self, connection: Connection[Incoming]) -> None:
         """Close a connection, and its stream with the last one."""
         stream = connection.stream
         if stream.connections == [connection]:

@@ -71,14 +71,14 @@ def test_a_log_is_whole_once_the_shell_and_srun_have_told_the_end(
     logs = step_of(tmp_path)
     pipe = agent_process._Pipe(logs)
     said = [
-        b'2: last\n2: {"type":"Ended","status":3}\n',
+        b'2: last\n2: {"type":"AgentEnded","status":3}\n',
         b"srun: error: n2: task 2: Exited with exit code 3\n",
     ]
     for part in reversed(said) if is_srun_first else said:
         assert not logs[2].is_whole.is_set()
         pipe.add(part)
     assert [log.is_whole.is_set() for log in logs.values()] == [False, False, True]
-    assert "Ended" not in logs[2].path.read_text()
+    assert "AgentEnded" not in logs[2].path.read_text()
     pipe.end()
 
 

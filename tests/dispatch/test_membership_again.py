@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from milabench_ddp.dispatch.nodes import NodeLost
-from milabench_ddp.dispatch.protocol import Ended, Heartbeat, LaunchEnded
+from milabench_ddp.dispatch.protocol import AgentEnded, Heartbeat, LaunchEnded
 from milabench_ddp.events import Outcome
 from tests.support.dispatch import QUICK, end
 from tests.support.membership_room import Room
@@ -30,7 +30,7 @@ def again(room: Callable[..., Room]) -> Callable[..., Room]:
 def test_one_that_is_killed_starts_again_and_its_node_is_used(again: Callable[..., Room]) -> None:
     it = again()
     it.agents[1].say(LaunchEnded("x", end()))
-    it.agents[1].say(Ended(137))
+    it.agents[1].say(AgentEnded(137))
     assert it.hears() == [("n1", LaunchEnded("x", end())), ("n1", KILLED)]
     assert (it.nodes.alive, it.nodes.may_grow, it.again) == ([0], True, {})
     it.clock.sleep(1.1)
@@ -54,7 +54,7 @@ def test_one_that_ends_again_and_again_is_started_ever_more_seldom(
     it = again(1)
     agent, waits = it.agents[0], []
     for _ in range(12):
-        agent.say(Ended(1))
+        agent.say(AgentEnded(1))
         it.hears()
         waits.append(0)
         while agent is it.latest(0):
@@ -120,7 +120,7 @@ def test_one_whose_step_ended_before_it_joined_is_started_again_a_few_times(
 def test_one_whose_setup_fails_is_not_started_again(again: Callable[..., Room]) -> None:
     it = again(2, missing=1)
     it.dir.node_log("n1").write_text("no module cuda\n")
-    it.agents[1].say(Ended(3))
+    it.agents[1].say(AgentEnded(3))
     it.hears()
     said = "n1 did not start: its agent ended with exit status 3: no module"
     assert it.nodes.problems[0].startswith(said)
@@ -134,7 +134,7 @@ def test_one_that_a_signal_ends_may_be_the_first_of_the_whole_job(
 ) -> None:
     """As scancel does: no benchmark is lost for want of nodes before this process is stopped."""
     it = again(2, missing=1)
-    it.agents[1].say(Ended(128 + 15))
+    it.agents[1].say(AgentEnded(128 + 15))
     it.hears()
     assert it.nodes.problems[0].startswith("n1 did not start: its agent was killed by SIGTERM")
     assert it.nodes.may_grow
@@ -146,7 +146,7 @@ def test_of_nodes_that_share_a_stream_each_has_an_end_of_its_own(
     again: Callable[..., Room],
 ) -> None:
     it = again(3, is_shared=True)
-    it.agents[1].say(Ended(137))
+    it.agents[1].say(AgentEnded(137))
     it.agents[2].say(LaunchEnded("x", end()))
     assert it.hears() == [("n1", KILLED), ("n2", LaunchEnded("x", end()))]
     assert it.nodes.alive == [0, 2]

@@ -30,7 +30,7 @@ from ..transport import Connection, Stream
 from .attached import AttachedRunner
 
 _LEAVE = 10.0  # seconds after the grace for an agent to end
-_TELL = r"""said() { echo "{\"type\":\"Ended\",\"status\":$1}"; }
+_TELL = r"""said() { echo "{\"type\":\"AgentEnded\",\"status\":$1}"; }
 trap 'code=$?; said $code; said $code >&2' EXIT; trap : TERM USR1 USR2"""
 _END = 1.0  # seconds in which what the agents printed is read, once they have ended
 

@@ -174,7 +174,7 @@ def _read_once(name: str) -> Entries:
         return read()
 
 
-def _uuid(library: Any, index: int) -> str:
+def _uuid(library: object, index: int) -> str:
     """As HIP has it, by rocm_smi; empty if it has none, or is the library of another vendor."""
     ask = getattr(getattr(library, "smi", None), "rsmi_dev_unique_id_get", None)
     number = c_uint64()

@@ -16,7 +16,7 @@ from . import (
     memory_table,
     monitor_tables,
     program_tables,
-    published,
+    published_table,
     rank_tables,
     speedup,
     startup_table,
@@ -30,7 +30,7 @@ from .selection import MadeTable, TableOf
 SUBJECTS = (  # in the order in which their tables are shown
     step_tables, strategies, rank_tables, ledger_table, startup_table, memory_table,
     monitor_tables, energy_tables, program_tables, speedup, bandwidth,
-    published,
+    published_table,
 )  # fmt: skip
 TABLES = {
     name: each

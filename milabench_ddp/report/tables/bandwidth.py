@@ -6,7 +6,6 @@ ranks (``pair``).
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from ...results.records import Payload, is_finite
 from ...table import Column
@@ -41,7 +40,7 @@ def _shapes(row: Row) -> Iterator[Mapping[str, object]]:
         }
 
 
-def _paths(row: Row) -> Iterator[Mapping[str, Any]]:
+def _paths(row: Row) -> Iterator[Mapping[str, str | float]]:
     """Each path that a benchmark measured, as the mean over devices.
 
     The share is that of the data sheet: of the device's memory, or of its PCIe link. It is not
@@ -62,13 +61,14 @@ def _paths(row: Row) -> Iterator[Mapping[str, Any]]:
             "lowest": min(speeds) if len(speeds) > 1 else NAN,
             "data sheet": promised,
             "share": NAN if share > 1 else share,
+            "is_exceeded": share > 1,
         }
 
 
 def _exceeded(rows: Rows) -> Iterator[str]:
     said = "above the figure of the data sheet, so that is not this device's, or caches helped"
     paths = ((row.name, path) for row in rows for path in _paths(row))
-    return (f"{n}, {p['path']}: {said}" for n, p in paths if p["GB/s"] > p["data sheet"])
+    return (f"{name}, {path['path']}: {said}" for name, path in paths if path["is_exceeded"])
 
 
 sweeps = TableOf(

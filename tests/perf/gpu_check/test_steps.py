@@ -3,7 +3,7 @@
 import json
 import os
 import shutil
-import tarfile
+import subprocess
 import time
 
 import pytest
@@ -64,8 +64,7 @@ def test_a_run_that_was_cut_off_goes_on_from_its_archive(tmp_path, at, suite):
     assert not [row for row in run.rows() if "second" in row]
     archive.pack(tmp_path, tmp_path / "packed.tar.gz")
     shutil.rmtree(tmp_path / "runs")  # another machine
-    with tarfile.open(tmp_path / "packed.tar.gz") as tar:
-        tar.extractall(tmp_path, filter="data")
+    subprocess.run(["tar", "xzf", "packed.tar.gz"], cwd=tmp_path, check=True)
     (tmp_path / "go").touch()
     run = steps(tmp_path)
     assert run.run(step).endswith("run full: PASS: 2 of 2 benchmarks ok")

@@ -18,7 +18,7 @@ from tests.support.configuration import write
 
 IMAGES = {"podman": "torch:2.15", "pyxis": "nvcr.io#nvidia/pytorch:25.10-py3"}
 MOUNTS = "wrong value for `container.mounts[0]` in r.yaml:2: expected PATH, or PATH:PATH-INSIDE"
-FOLDERS = [Path("/shared/work"), Path("/shared/work/runs"), Path("/"), Path("/home/me/suite")]
+FOLDERS = [Path("/shared/base"), Path("/shared/base/runs"), Path("/"), Path("/home/me/suite")]
 
 
 def own(kind: Any, image: str = "/shared/torch.img", **changes: Any) -> Container:
@@ -83,7 +83,7 @@ def test_the_variables_of_a_node_reach_an_enroot_container(tmp_path: Path) -> No
 def test_a_folder_inside_another_is_mounted_with_it() -> None:
     _, prefix = container_words(own("podman", mounts=("/data", "/data:/d")), FOLDERS, "cpu")
     assert [word.partition("=")[2] for word in prefix if word.startswith("--volume")] == [
-        "/shared/work:/shared/work",
+        "/shared/base:/shared/base",
         "/home/me/suite:/home/me/suite",
         "/data:/data",
         "/data:/d",

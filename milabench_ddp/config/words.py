@@ -84,7 +84,7 @@ def named_words(
     Args:
         pattern: what a name is made of.
         what: what it names, for messages.
-        flags: whether true and null are a name alone, which is True, and false is none.
+        flags: whether true and null give a name without a value (True), and false leaves it out.
     """
 
     def check_all(key: str, node: TreeNode) -> dict[str, str | bool]:

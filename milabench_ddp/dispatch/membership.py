@@ -53,7 +53,7 @@ class Membership:
         wake: a file descriptor; when it is readable, ``receive`` stops waiting.
         observer: is told which nodes do not join, are lost or back, or differ.
         clock: monotonic seconds; while this process is stopped, nodes are not silent.
-        again: starts the agent of a node again, and gives its connection; None: nobody does.
+        again: starts the agent of a node again and returns its connection; None if nothing does.
         spare: how many of the nodes stand by.
     """
 

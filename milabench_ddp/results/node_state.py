@@ -63,7 +63,7 @@ class NodeState(Struct, frozen=True):
 
     @property
     def all_losses(self) -> tuple[str, ...]:
-        """Its problems before, and that which it has; but to come late is none."""
+        """Its past problems, and the present one; coming late is not a problem."""
         is_lost = self.status in (NodeStatus.FAILED, NodeStatus.LOST)
         return tuple(dict.fromkeys([*self.losses, *[self.problem][:is_lost]]))
 

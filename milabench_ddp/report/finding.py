@@ -45,6 +45,9 @@ class Finding(Struct, frozen=True):
     cost: Annotated[
         float | None, about("the share of the suite's work that it takes, by weight")
     ] = None
+    nodes: Annotated[tuple[str, ...], about("those that it is about")] = ()
+    fails: Annotated[bool, about("whether these nodes fail a validation by it")] = False
+    action: Annotated[str, about("to these nodes or devices: isolate, reboot, ...")] = ""
 
 
 class Checked(Struct, frozen=True):

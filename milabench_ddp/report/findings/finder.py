@@ -39,8 +39,10 @@ class Found(Struct, frozen=True):
     evidence: Payload = {}
     words: Payload = {}  # of the sentence, beside the place, the benchmark and the evidence
     benchmark: str = ""
-    sentence: str = ""  # this and the next in place of those of the finder
+    nodes: tuple[str, ...] = ()  # those that it is about
+    sentence: str = ""  # this and the next two in place of those of the finder
     advice: str = ""
+    action: str = ""
 
 
 Finds = Iterator[Found]
@@ -66,6 +68,8 @@ class Finder(Struct, frozen=True):
     each: str = "{benchmark}"  # a template
     looks_for: str = ""  # in a list of what was looked for; of several, separated by commas
     among: Callable[[Any], Looked] | None = None  # None: another finder tells it
+    fails: bool = False  # whether the nodes of a finding fail a validation by it
+    action: str = ""  # what to do to them
 
     @property
     def kind(self) -> str:
@@ -91,8 +95,11 @@ class Finder(Struct, frozen=True):
                 sentence = filled(each.sentence or self.sentence, words)
                 kind = self.name, self.severity, each.advice or self.advice, self.layer, self.kind
                 cost = self._cost(each.evidence, weight)
+                nodes = each.nodes, self.fails, each.action or self.action
                 found.append(
-                    Finding(sentence, each.benchmark, each.place, each.evidence, *kind, cost)
+                    Finding(
+                        sentence, each.benchmark, each.place, each.evidence, *kind, cost, *nodes
+                    )
                 )
         return found
 

@@ -8,13 +8,14 @@ _THEN = {NodeStatus.JOINED: "; then it took part again", NodeStatus.LEFT_OUT: ";
 
 
 # Nothing was measured there, or only until it was lost.
-@finding("error", "{problem}", of_runs=True)
+@finding("error", "{problem}", of_runs=True, fails=True)
 def unused_node(measured: Measurements) -> Finds:
     for run in measured.states:
         for said in problems(run.nodes.values()):
             first = said.first
             evidence = {"status": first.status, "nodes": said.nodes, "log": first.log}
-            yield Found(hostlist(said.nodes), evidence, {"problem": said.sentence})
+            words = {"problem": said.sentence}
+            yield Found(hostlist(said.nodes), evidence, words, nodes=tuple(said.nodes))
 
 
 @finding("warning", "{loss}", of_runs=True)
@@ -27,7 +28,8 @@ def lost_before(measured: Measurements) -> Finds:
             lost += [(node, loss + then) for loss in node.losses]
         for said in said_together(lost):
             evidence = {"status": said.first.status, "nodes": said.nodes}
-            yield Found(hostlist(said.nodes), evidence, {"loss": said.sentence})
+            words = {"loss": said.sentence}
+            yield Found(hostlist(said.nodes), evidence, words, nodes=tuple(said.nodes))
 
 
 @finding("warning", "{warning}", of_runs=True)
@@ -37,7 +39,8 @@ def lacking_node(measured: Measurements) -> Finds:
         nodes = run.nodes.values()
         warned = ((node, f": {warning}") for node in nodes for warning in node.warnings)
         for said in said_together(warned):
-            yield Found(hostlist(said.nodes), words={"warning": said.sentence})
+            words = {"warning": said.sentence}
+            yield Found(hostlist(said.nodes), words=words, nodes=tuple(said.nodes))
 
 
 @finding("warning", "{difference}", "make the nodes alike", of_runs=True)
@@ -46,4 +49,5 @@ def different_nodes(measured: Measurements) -> Finds:
     for run in measured.states:
         for each in differences(run.nodes.values()):
             evidence = {"key": each.key, "values": dict(each.values)}
-            yield Found(hostlist(each.nodes), evidence, {"difference": each.sentence})
+            words = {"difference": each.sentence}
+            yield Found(hostlist(each.nodes), evidence, words, nodes=tuple(each.nodes))

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -26,6 +26,7 @@ from ..plan.command_line import Site
 from ..results.lock import claimed, goes_on, is_alive
 from ..results.node_state import begin_attempt
 from ..results.read_state import ignore, read_benchmark, read_header
+from ..results.records import Payload
 from ..results.run_dir import RunDir, create, create_folder, reserve, save_state
 from ..results.state import BenchmarkState, LaunchState, RunHeader, overall
 
@@ -127,7 +128,7 @@ class RunContext(Struct):
 
 
 def create_run(
-    base: Path, name: str | None, suite: Suite, plan: RunPlan, machine: Mapping[str, Any]
+    base: Path, name: str | None, suite: Suite, plan: RunPlan, machine: Payload
 ) -> RunContext:
     """Make the folder of a new run, with its header and its plan.
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,6 +14,12 @@ from .backend import DriverError, MissingLibraryError
 
 T = TypeVar("T")
 _MIB = 2**20
+
+
+class NvmlError(Protocol):
+    """What the bindings raise."""
+
+    value: int  # one of NVML_ERROR_...
 
 
 class Gpu(Struct, frozen=True):
@@ -143,7 +149,7 @@ def _memory_mib(nvml: ModuleType, handle: object) -> float:
     return 0.0 if memory is None else memory[1]
 
 
-def _why_not(nvml: ModuleType, error: Any) -> str:
+def _why_not(nvml: ModuleType, error: NvmlError) -> str:
     reasons = {
         nvml.NVML_ERROR_LIBRARY_NOT_FOUND: (
             "no NVIDIA driver is installed (libnvidia-ml.so.1 was not found)"
@@ -165,7 +171,7 @@ def _why_not(nvml: ModuleType, error: Any) -> str:
     return reasons.get(error.value, f"the NVIDIA driver does not work: {error}")
 
 
-def why_lost(nvml: ModuleType, error: Any) -> str:
+def why_lost(nvml: ModuleType, error: NvmlError) -> str:
     reasons = {
         nvml.NVML_ERROR_GPU_IS_LOST: "it has fallen off the bus; restart the machine",
         nvml.NVML_ERROR_NO_PERMISSION: "it is not open to this process (a cgroup or permissions)",

@@ -11,7 +11,7 @@ from ...samples import CounterRates, DeviceProblem, DeviceSample
 from ..devices import Device
 from ..host import OtherProcesses
 from .backend import Reading
-from .nvml import ask, open_device, processes, read_memory, why_lost
+from .nvml import NvmlError, ask, open_device, processes, read_memory, why_lost
 
 # NVML's, as `nvidia-smi --query-gpu` names them
 CLOCK_REASONS: Mapping[int, str] = {
@@ -184,7 +184,7 @@ class DeviceReader:
         found = (process.pid for process in processes(nvml, handle))
         return self._others.named(found) or None
 
-    def _why_missing(self, name: str, error: Any) -> str:
+    def _why_missing(self, name: str, error: NvmlError) -> str:
         nvml = self._nvml
         if name in self._answered:
             return ""

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from ..errors import ConfigError
-from .validate import Text, Texts
+from .checks import Text, Texts
 
 Words = tuple[str, ...]
 _MOUNTS = r"^/[^\s:,]*(:/[^\s:,]*)?\Z"  # no separator of an option is in a path

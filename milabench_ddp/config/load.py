@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ..errors import ConfigError, MilabenchError
 from .benchfile import absolute_paths, module_of, program_of, why_no_program
+from .checks import unknown
 from .conditions import MachineFacts
 from .interpolate import interpolate
 from .matrix import NODES_AXIS, expand, with_node_counts
@@ -32,7 +33,6 @@ from .select import (
 from .shipped import find_config
 from .system import System
 from .tree import Entries, MappingNode, finalize, shown, to_plain
-from .validate import unknown
 from .yaml_reader import Warn
 
 _FIELDS = set(Benchmark.__struct_fields__) & KEYS.keys()

@@ -6,6 +6,7 @@ from itertools import product
 from math import prod
 
 from ..errors import ConfigError, SelectionError
+from .checks import as_mapping
 from .limits import BENCHMARKS
 from .merge import merge_benchmark
 from .mistakes import Apart, MistakeError, keep
@@ -25,7 +26,6 @@ from .tree import (
     scalar_text,
     to_plain,
 )
-from .validate import as_mapping
 from .yaml_reader import SizeBudget
 
 NODES_AXIS = "nodes"

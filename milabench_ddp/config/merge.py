@@ -18,6 +18,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ..errors import ConfigError, did_you_mean
+from .checks import as_mapping, wrong
 from .limits import DEPTH, FILES
 from .mistakes import Apart, MistakeError, collected
 from .shipped import find_shipped, shipped_files
@@ -34,7 +35,6 @@ from .tree import (
     shown,
     text_of,
 )
-from .validate import as_mapping, wrong
 from .written import check_written
 from .yaml_reader import SizeBudget, Warn, read_yaml
 

@@ -7,9 +7,9 @@ from typing import Annotated, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
+from .checks import Count, Text, checked
 from .shipped import shipped_root
 from .tree import finalize
-from .validate import Count, Text, checked
 from .yaml_reader import read_yaml
 
 T = TypeVar("T")

@@ -12,10 +12,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from ..errors import ConfigError
 from ..visible import in_line
-from .container import Container
-from .shipped import find_file
-from .tree import Origin, ScalarNode, TreeNode, shown
-from .validate import (
+from .checks import (
     Check,
     Count,
     Natural,
@@ -27,6 +24,9 @@ from .validate import (
     typed,
     wrong,
 )
+from .container import Container
+from .shipped import find_file
+from .tree import Origin, ScalarNode, TreeNode, shown
 from .words import named_words, process_word
 
 T = TypeVar("T")

@@ -13,9 +13,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, defstruct, field
 from msgspec.structs import fields
 
-from .limits import SECONDS
-from .tree import MappingNode, TreeNode
-from .validate import (
+from .checks import (
     Check,
     Count,
     Natural,
@@ -27,6 +25,8 @@ from .validate import (
     checked,
     typed,
 )
+from .limits import SECONDS
+from .tree import MappingNode, TreeNode
 from .words import command_line, environment
 
 NAME = re.compile(r"\w[\w.+=@-]*")

@@ -11,9 +11,9 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
+from .checks import Count, Natural, checked
 from .conditions import MachineFacts
 from .tree import finalize
-from .validate import Count, Natural, checked
 
 Observation = tuple[int, float]  # batch size, MiB
 

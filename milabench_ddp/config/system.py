@@ -9,9 +9,9 @@ from msgspec.structs import asdict
 
 from ..errors import ConfigError
 from ..machine.backends import BACKENDS
+from .checks import Count, NotNegative, Text, as_mapping, check_keys, checked
 from .sizing import Memory, SizingOptions
 from .tree import DEFAULT, Location, ScalarNode, expanded, finalize, map_scalars, shown
-from .validate import Count, NotNegative, Text, as_mapping, check_keys, checked
 
 if TYPE_CHECKING:
     _Arch = str

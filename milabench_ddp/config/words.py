@@ -4,9 +4,9 @@ import os
 import re
 import sys
 
+from .checks import Check, Single, as_mapping, checked, wrong
 from .mistakes import MistakeError
 from .tree import ListNode, MappingNode, ScalarNode, TreeNode, is_null, scalar_text, value_of
-from .validate import Check, Single, as_mapping, checked, wrong
 
 LONGEST_WORD = 2**17 - 1  # bytes of an argument on Linux (MAX_ARG_STRLEN)
 

@@ -3,10 +3,10 @@
 from collections.abc import Collection
 from contextlib import suppress
 
+from .checks import IncompleteError, as_mapping, check_keys
 from .mistakes import Apart, MistakeError
 from .schema import KEYS
 from .tree import DeleteNode, MappingNode, TreeNode, finalize, is_null, text_of, walk
-from .validate import IncompleteError, as_mapping, check_keys
 
 STANDARD = ("small", "full")  # the presets that `auto` chooses from
 # What a preset may state: presets change the size of the work only.

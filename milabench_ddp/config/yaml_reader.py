@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from ..errors import ConfigError
 from . import limits
+from .checks import unknown
 from .limited import read_limited
 from .mistakes import MistakeError
 from .tree import (
@@ -25,7 +26,6 @@ from .tree import (
     shown,
     walk,
 )
-from .validate import unknown
 
 Warn = Callable[[str], None]
 """Gets a sentence about what is read as milabench reads it, and may not be what was meant."""

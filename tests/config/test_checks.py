@@ -3,9 +3,9 @@ from typing import Literal
 import pytest
 from msgspec import Struct
 
+from milabench_ddp.config.checks import Count, Text, checked
 from milabench_ddp.config.sizing import Memory
 from milabench_ddp.config.tree import DEFAULT, ScalarNode, from_plain
-from milabench_ddp.config.validate import Count, Text, checked
 from milabench_ddp.errors import ConfigError
 from tests.support.configuration import table
 

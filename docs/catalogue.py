@@ -152,11 +152,10 @@ def _told(kind: object) -> dict[str, Any]:
 def plan_methods() -> Lines:
     from milabench_ddp.plan.methods import METHODS
 
-    rows = (
-        (literal(name), ", ".join(f"``{key}: {value}``" for key, value in options.items()),
-         plain(_meaning(METHODS[name])))
-        for name, options in schema.PLAN_METHODS.items()
-    )  # fmt: skip
+    rows = []
+    for name, options in schema.PLAN_METHODS.items():
+        said = (f"``{key}: {value or 'node'}``" for key, value in options.items())
+        rows.append((literal(name), ", ".join(said), plain(_meaning(METHODS[name]))))
     yield from table(("method", "options", "meaning"), rows)
 
 

@@ -36,7 +36,12 @@ class PlanSpec(Struct, frozen=True):
     """A plan method with its options: how a benchmark is laid out on the devices."""
 
     method: str
-    options: Mapping[str, int] = field(default_factory=dict)
+    options: Mapping[str, int | str] = field(default_factory=dict)
+
+    @property
+    def each_node(self) -> bool:
+        """Whether each node has jobs of its own, whose ranks meet no other node's."""
+        return is_of_each_node(self.options)
 
     @property
     def jobs(self) -> int:
@@ -53,6 +58,11 @@ def recorded_jobs(plan: object) -> int:
         return 0
     count = plan.get("n")
     return count if isinstance(count, int) and count > 0 else 1
+
+
+def is_of_each_node(plan: object) -> bool:
+    """Whether the jobs of the plan in a file of results are of a node each."""
+    return isinstance(plan, Mapping) and plan.get("each") == "node"
 
 
 _Images = Annotated[int, Meta(ge=1, le=10**8)]
@@ -141,15 +151,18 @@ class Suite(Struct, frozen=True):
 
 
 # The plan methods, and the defaults of their options; ``plan.methods`` says what each of them does.
-PLAN_METHODS: Mapping[str, Mapping[str, int]] = {
+PLAN_METHODS: Mapping[str, Mapping[str, int | str | None]] = {
     "per_gpu": {},
-    "njobs": {"n": 1},
+    "njobs": {"n": 1, "each": None},
 }
 _Words: Any = Literal
-_options = {name for options in PLAN_METHODS.values() for name in options}
 _Plan = defstruct(
     "_Plan",
-    [("method", _Words[tuple(PLAN_METHODS)]), *((name, Count | None, None) for name in _options)],
+    [
+        ("method", _Words[tuple(PLAN_METHODS)]),
+        ("n", Count | None, None),
+        ("each", _Words["node"] | None, None),
+    ],
     forbid_unknown_fields=True,  # but an option of another method may have been inherited
 )
 
@@ -158,7 +171,8 @@ def _plan(key: str, node: TreeNode) -> PlanSpec:
     stated = checked(_Plan, key, node)
     values = {}
     for name, default in PLAN_METHODS[stated.method].items():
-        values[name] = getattr(stated, name) or default
+        if value := getattr(stated, name) or default:
+            values[name] = value
     return PlanSpec(stated.method, values)
 
 

@@ -43,6 +43,11 @@ class LaunchTracker:
         return not self.waits_for
 
     @property
+    def _is_joint(self) -> bool:
+        """Whether its nodes wait for each other; else each measures by itself to its end."""
+        return any(process.job is not None for process in self.launch.processes)
+
+    @property
     def has_failed(self) -> bool:
         return bool(self._failed)
 
@@ -54,8 +59,7 @@ class LaunchTracker:
         if state.verdict.is_ok or self._cause is not None:
             return
         self._failed.append(node)
-        # per_gpu: nothing waits for it
-        if len(self._failed) == 1 and any(p.job is not None for p in self.launch.processes):
+        if len(self._failed) == 1 and self._is_joint:
             self._others_due = now + self._timeouts.others
 
     def lose(self, node: str, lost: NodeLost, now: float) -> None:
@@ -64,7 +68,8 @@ class LaunchTracker:
         self.waits_for.discard(node)
         if self._cause is None or self._cause.outcome is not Outcome.LOST:
             self._cause = Verdict(lost.outcome, f"{node} {lost.reason}")
-        self._others_due = now  # at once: the others would wait for it for ever
+        if self._is_joint:
+            self._others_due = now  # at once: the others would wait for it for ever
 
     def stop_due(self, now: float) -> Verdict | None:
         """The verdict on the nodes that still run, once when they are to be stopped; else None."""

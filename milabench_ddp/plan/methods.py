@@ -99,8 +99,12 @@ def per_gpu(context: PlanContext) -> Iterator[Process]:
 
 
 def njobs(context: PlanContext) -> Iterator[Process]:
-    """``n`` jobs side by side; each is one torchrun over its part of the devices of each node."""
-    jobs = context.benchmark.plan.options["n"]
+    """``n`` jobs side by side; each is one torchrun over its part of the devices of each node.
+
+    With ``each: node`` every node has torchruns of its own, whose ranks meet no other node's. They
+    are torchruns also where the launcher is ``tasks``: only torchrun finds a free port itself.
+    """
+    jobs = context.benchmark.plan.jobs
     devices = context.node.devices
     size, rest = divmod(len(devices), jobs)
     if rest or not size:
@@ -111,10 +115,12 @@ def njobs(context: PlanContext) -> Iterator[Process]:
         )
     for job in range(jobs):
         part = devices[job * size : (job + 1) * size]
-        if context.site.launcher == "tasks":
+        if context.benchmark.plan.each_node:
+            yield _torchrun(context, job, part, nodes=1)
+        elif context.site.launcher == "tasks":
             yield from _tasks(context, job, part)
         else:
-            yield _torchrun(context, job, part)
+            yield _torchrun(context, job, part, nodes=context.nodes)
 
 
 # The processes of a node, by the name that `plan.method` takes; `config.schema.PLAN_METHODS` has
@@ -125,16 +131,17 @@ METHODS: Mapping[str, Callable[[PlanContext], Iterator[Process]]] = {
 }
 
 
-def _torchrun(context: PlanContext, job: int, devices: Sequence[Device]) -> Process:
+def _torchrun(context: PlanContext, job: int, devices: Sequence[Device], nodes: int) -> Process:
     name = ".".join([*context.tag, str(job)])
     cores = [context.cores(device) for device in devices]
     differ = len(set(cores)) > 1 and context.arch != "cpu"
     own = cores if differ and all(cores) else ()
-    argv = torchrun(context.benchmark, context.site, len(devices), context.nodes, name, own)
+    argv = torchrun(context.benchmark, context.site, len(devices), nodes, name, own)
     if not differ:  # CPU slots share theirs
         argv = taskset(argv, [cpu for shared in cores for cpu in shared])
-    rendezvous = job if context.nodes > 1 else None
-    return context.process((str(job),), argv, devices, job=rendezvous, reports=context.rank == 0)
+    rendezvous = job if nodes > 1 else None
+    reports = nodes == 1 or context.rank == 0
+    return context.process((str(job),), argv, devices, job=rendezvous, reports=reports)
 
 
 def _tasks(context: PlanContext, job: int, devices: Sequence[Device]) -> Iterator[Process]:

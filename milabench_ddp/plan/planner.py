@@ -57,7 +57,7 @@ def plan_launches(
     for node in nodes:
         if not node.devices:
             raise PlanError(f"{benchmark.name}: node {node.name} has no device")
-    benchmark = scaled(benchmark, len(nodes))
+    benchmark = scaled(benchmark, 1 if benchmark.plan.each_node else len(nodes))
     common = defaults(benchmark, cluster.arch, nodes, run)
     launches = []
     started = 0

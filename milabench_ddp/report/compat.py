@@ -14,7 +14,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from ..codec import about
-from ..config.schema import recorded_jobs
+from ..config.schema import is_of_each_node, recorded_jobs
 from ..numerics import Floats, np
 from ..results.columns import NumberColumn
 from ..results.defects import DefectKind
@@ -92,12 +92,14 @@ def succeeded(record: Record) -> bool:
 
 
 def ngpu(config: Payload) -> int:
-    """The devices of a launch: all of each node, or one where each process has its own."""
+    """The devices of a job: all of each of its nodes; the nodes where processes have one each."""
     machines = config.get("num_machines", 1)
     count = int(machines) if is_finite(machines) else 1
     if not recorded_jobs(config.get("plan")):
         return count
     devices = config.get("devices")
+    if is_of_each_node(config.get("plan")):
+        count = 1
     return count * len(devices) if isinstance(devices, list) else 0
 
 

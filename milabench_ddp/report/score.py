@@ -95,9 +95,9 @@ def machine_rate(processes: Processes) -> float:
 
 def _place(process: ProcessResult) -> Place:
     id = rank_id(process.record, 0)
-    if process.record.device is None:  # the processes of a job on several nodes are one
-        return "", id.job, 0
-    return id.node, 0, id.rank
+    if process.record.device is None and not process.record.is_of_each_node:
+        return "", id.job, 0  # the processes of a job on several nodes are one
+    return id.node, id.job, id.rank
 
 
 def _job(process: ProcessResult) -> tuple[object, ...]:

@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 from msgspec import Struct, field
 
-from ..config.schema import SkippedBenchmark, recorded_jobs
+from ..config.schema import SkippedBenchmark, is_of_each_node, recorded_jobs
 from ..errors import shortened
 from ..events import Status, Verdict
 from ..samples import DeviceProblem, DeviceSample, HostSample
@@ -116,17 +116,24 @@ class Record(Struct):
 
     @property
     def planned_jobs(self) -> int:
-        """How many jobs of many ranks its node runs; 0 if it is alone on its device."""
-        return recorded_jobs(self.config.get("plan"))
+        """How many jobs of many ranks its launch has; 0 if it is alone on its device."""
+        jobs, nodes = recorded_jobs(self.config.get("plan")), self.config.get("num_machines")
+        return jobs * int(nodes) if self.is_of_each_node and is_finite(nodes) else jobs
+
+    @property
+    def is_of_each_node(self) -> bool:
+        return is_of_each_node(self.config.get("plan"))
 
     @property
     def job(self) -> tuple[str, ...]:
-        """What the files of one job share: the benchmark, the repeat, and its number.
+        """What the files of one job share: the benchmark, the repeat, its number, or its node.
 
         A process alone on its device shares it with no other.
         """
         if not self.planned_jobs:
             return (self.tag,)
+        if self.is_of_each_node:
+            return self.name, self.repeat, *filter(None, self.place)
         words = self.tag.removeprefix(f"{self.name}.").split(".")
         return self.name, self.repeat, *[word for word in words if word != self.repeat][:1]
 

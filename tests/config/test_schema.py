@@ -76,7 +76,12 @@ GOOD = {
     "max_output": [1, 0.5],
     "num_machines": [1, 16],
     "pip": [{"x": 1}],
-    "plan": [{"method": "per_gpu"}, {"method": "njobs", "n": 2}, {"method": "njobs", "n": None}],
+    "plan": [
+        {"method": "per_gpu"},
+        {"method": "njobs", "n": 2},
+        {"method": "njobs", "n": None},
+        {"method": "njobs", "each": "node"},
+    ],
     "prepare": [
         {"fake_imagenet": {"images": 10}},
         {
@@ -144,6 +149,8 @@ BAD = [
                                     "got the text `per-gpu`: did you mean `per_gpu`?"),
     ("plan", {"method": "njobs", "n": 0}, "wrong value for `plan.n` in (default): "
                                           "expected an integer >= 1, got `0`"),
+    ("plan", {"method": "njobs", "each": "gpu"}, "wrong value for `plan.each` in (default): "
+                                                 "expected `node`, got the text `gpu`"),
     ("plan", {"method": "njobs", "m": 1}, "unknown key `m` in (default)"),
     ("prepare", {"imagenet": {}}, "unknown key `imagenet` in (default): "
                                   "did you mean `fake_imagenet`?"),

@@ -3,6 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
+from milabench_ddp.config.schema import PlanSpec
 from milabench_ddp.dispatch.launch_tracker import LaunchTracker
 from milabench_ddp.dispatch.nodes import NodeLost
 from milabench_ddp.dispatch.protocol import Timeouts
@@ -10,12 +11,15 @@ from milabench_ddp.events import NO_RATE, Outcome, Verdict
 from milabench_ddp.launch.stacks import ENDED
 from milabench_ddp.results.state import RankCall
 from tests.support.dispatch import Clock, end, launch
+from tests.support.launches import of_each_node
 
 TIMEOUTS = Timeouts(others=10.0, report=30.0)
 
 
-def tracker(clock: Clock, nodes: int = 2, *, jobs: int = 1, devices: int = 1) -> LaunchTracker:
-    it = launch(nodes, jobs=jobs, devices=devices, max_duration=60.0)
+def tracker(
+    clock: Clock, nodes: int = 2, *, jobs: int = 1, devices: int = 1, **changes: object
+) -> LaunchTracker:
+    it = launch(nodes, jobs=jobs, devices=devices, max_duration=60.0, **changes)
     return LaunchTracker(it, [f"n{rank}" for rank in range(nodes)], clock.now, 5.0, TIMEOUTS)
 
 
@@ -230,6 +234,21 @@ def test_processes_that_are_independent_are_left_to_end(clock: Clock) -> None:
     assert it.stop_due(clock.now + 1000) is None
     it.ended("n1", end(tags=tags(it, 1)), clock.now)
     assert (it.state().outcome, it.state().reason) == (Outcome.FAILED, "n0: no")
+
+
+@pytest.mark.parametrize("plan", [PlanSpec("per_gpu"), of_each_node()])
+def test_a_lost_node_does_not_end_what_others_measure_by_themselves(
+    clock: Clock, plan: PlanSpec
+) -> None:
+    it = tracker(clock, 3, plan=plan)
+    it.lose("n1", NodeLost("has sent no heartbeat for 20 s"), clock.now)
+    assert it.stop_due(clock.now + 1000) is None
+    it.ended("n0", end(tags=tags(it, 0)), clock.now)
+    assert not it.is_done
+    it.ended("n2", end(tags=tags(it, 2)), clock.now)
+    state = it.state()
+    assert (state.outcome, state.reason) == (Outcome.LOST, "n1 has sent no heartbeat for 20 s")
+    assert [p.outcome for p in state.processes] == [Outcome.OK, Outcome.OK]
 
 
 def test_a_node_that_does_not_say_how_it_ended(clock: Clock) -> None:

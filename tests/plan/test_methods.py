@@ -10,7 +10,7 @@ from milabench_ddp.errors import PlanError
 from milabench_ddp.machine.devices import Cluster, Device, Node
 from milabench_ddp.plan.launch import Launch
 from milabench_ddp.plan.planner import plan_launches
-from tests.support.launches import SITE, benchmark, cluster, njobs
+from tests.support.launches import SITE, benchmark, cluster, njobs, of_each_node
 
 
 def only(launches: list[Launch]) -> Launch:
@@ -79,6 +79,24 @@ def test_several_nodes_are_one_job():
     for process in launch.processes:
         assert torchrun_options(process.argv)[0] == "--nnodes=2"
         assert not [w for w in process.argv if w.startswith("--rdzv-endpoint")]
+
+
+@pytest.mark.parametrize("launcher", ["torchrun", "tasks"])
+def test_each_node_has_torchruns_of_its_own(launcher):
+    site = replace(SITE, launcher=launcher)
+    several = cluster(gpus=4, nodes=3)
+    launch = only(plan_launches(benchmark(plan=of_each_node(2)), several, site))
+    assert [p.name for p in launch.processes] == [
+        f"b.{job}.node{node}" for node in range(3) for job in range(2)
+    ]
+    alone = only(plan_launches(benchmark(plan=njobs(2)), cluster(gpus=4), SITE))
+    for process in launch.processes:
+        assert process.job is None  # it meets no other node's
+        like = alone.processes[int(process.tag[1])]
+        assert torchrun_options(process.argv) == torchrun_options(like.argv)
+        assert process.env == like.env
+    strong = benchmark(plan=of_each_node(), scaling="strong", argv=("--batch-size", "3"))
+    assert "3" in only(plan_launches(strong, several, SITE)).processes[2].argv
 
 
 def test_per_gpu_uses_all_nodes_and_all_of_them_report():

@@ -39,7 +39,7 @@ def node(rank: int, devices: int = 1) -> Node:
 def launch(nodes: int = 2, *, jobs: int = 0, devices: int = 1, **changes: Any) -> Launch:
     """A launch over nodes with ``jobs`` torchruns on each node; ``per_gpu`` if that is 0."""
     if jobs:
-        changes["plan"] = njobs(jobs)
+        changes.setdefault("plan", njobs(jobs))
     parts = tuple(node(rank, devices) for rank in range(nodes))
     return plan_launches(benchmark(**changes), Cluster("cpu", parts), SITE)[0]
 

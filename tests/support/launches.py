@@ -17,6 +17,11 @@ def njobs(n: int) -> PlanSpec:
     return PlanSpec("njobs", {"n": n})
 
 
+def of_each_node(n: int = 1) -> PlanSpec:
+    """The same on every node by itself."""
+    return PlanSpec("njobs", {"n": n, "each": "node"})
+
+
 def benchmark(name: str = "b", **changes: Any) -> Benchmark:
     values: dict[str, Any] = {
         "name": name,

@@ -78,7 +78,7 @@ def rank_id(record: Record, rank: int) -> RankId:
     plan = record.config.get("plan")
     if isinstance(plan, dict) and plan.get("n") not in (None, 1):
         name = f"job {job} {name}"
-    return RankId(_node(record, rank), job, rank, name)
+    return RankId(node if record.is_of_each_node else _node(record, rank), job, rank, name)
 
 
 def device_id(node: str, device: object) -> RankId:

@@ -116,3 +116,27 @@ def test_a_job_that_left_no_file_is_an_error(tmp_path: Path, missing: int) -> No
     assert [(each.sentence, each.layer) for each in found] == [
         ("b: only 2 of 3 jobs of R1 left a file", "planning")
     ]
+
+
+EACH = {"method": "njobs", "n": 1, "each": "node"}
+
+
+def test_jobs_of_each_node_are_apart(tmp_path: Path) -> None:
+    """As many ranks 0 as nodes, each with a rate of its own; one job left no file."""
+    for node in range(2):
+        tag = ["b", "0", f"n{node}"]
+        settings = job("b", 2, 3, tag=tag, plan=EACH)
+        own = "".join(rank_lines(rank) for rank in range(2 - node))  # the last one is silent
+        rated = rates([100.0 + 100 * node] * STEPS, rank=0)
+        write(tmp_path, ".".join(tag), settings, start(), own, rated, end(0))
+    made = report_of([tmp_path])
+    (row,) = made.rows
+    assert (row.ngpu, row.perf, row.score) == (2, 150.0, 300.0)
+    assert [rank.id.label for rank in row.ranks] == [
+        "rank 0 (n0)",
+        "rank 0 (n1)",
+        "rank 1 (n0)",
+    ]
+    missing = {found.name: found.evidence for found in made.findings}
+    assert missing["missing_job"] == {"jobs": 2, "planned": 3}
+    assert "silent_rank" not in missing  # a single rank may have told what all would say

@@ -30,9 +30,7 @@ def part_of(group: Group, among: str) -> Part:
     """
     if among == "all":
         return Part(group.world_size, group.rank, None)
-    nodes = [""] * group.world_size
-    dist.all_gather_object(nodes, os.environ.get("MILABENCH_NODE") or socket.gethostname())
-    parts = partition(nodes, among)
+    parts = partition(nodes_of(group), among)
     sizes = sorted({len(part) for part in parts})
     if len(sizes) > 1:
         raise UnsupportedError(
@@ -47,6 +45,13 @@ def part_of(group: Group, among: str) -> Part:
             mine = Part(len(ranks), ranks.index(group.rank), made)
     group.limit(SETUP_TIMEOUT)
     return mine
+
+
+def nodes_of(group: Group) -> list[str]:
+    """The node of each rank, on all ranks, which come here together."""
+    nodes = [""] * group.world_size
+    dist.all_gather_object(nodes, os.environ.get("MILABENCH_NODE") or socket.gethostname())
+    return nodes
 
 
 def partition(nodes: list[str], among: str) -> list[list[int]]:

@@ -12,18 +12,23 @@ divided by the pairs and ways, if those are more:
 The time of an observation is that of the slower of the two ranks. By default a pair has the
 machine for itself. With --schedule rounds all ranks are busy, each with one other, as in a
 tournament: then pairs share switches and network cards, and n ranks take n - 1 rounds instead of
-n (n - 1) / 2. The data that arrives first is checked.
+n (n - 1) / 2. --schedule both adds the pairs of the slowest round, each alone: by how much they are
+faster tells whether the network blocks. The data that arrives first is checked.
+
+--among across measures between nodes: of the ranks of two nodes each has the one of its place, at
+the same time, so that all network cards of a node are busy, and N nodes take N - 1 rounds.
+--among node measures within all nodes at the same time.
 
 The slowest way, and each that takes a quarter longer than the median of its kind (within a node or
-between nodes, one way or both), is measured --again times more at the end: the worst of many noisy
-figures is too low. The rate of the program is that of the slowest way in these measurements.
+between nodes, one way or both), is measured --again times more at the end, with all that was
+measured at the same time: the worst of many noisy figures is too low. The rate of the program is
+that of the slowest way in these measurements.
 """
 
 import argparse
 import math
-import os
-import socket
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -32,21 +37,25 @@ import torch.distributed as dist
 from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from benchmarks.comm.subgroups import AMONG, nodes_of, partition
 from benchmarks.common import cli, program
-from benchmarks.common.failure import UnsupportedError
+from benchmarks.common.failure import SkippedError, UnsupportedError
 from benchmarks.common.metrics import Emitter
 from benchmarks.common.observations import timed_observations
 from benchmarks.common.session import Session, session, start_barrier
 from benchmarks.pairs.rounds import (
     SCHEDULES,
-    Pair,
     Seen,
     Times,
+    Together,
     Ways,
-    schedule,
+    one_by_one,
+    rounds_of,
     slower,
+    slowest_round,
     slowest_way,
     suspects,
+    units_of,
 )
 
 MOST_ALONE = 64  # ranks; 2016 pairs
@@ -58,6 +67,7 @@ def options() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--bytes", type=cli.byte_count, default="64Mi", help="size of a message")
     add("--schedule", choices=SCHEDULES, default="alone", help="pairs one by one, or all ranks")
+    add("--among", choices=AMONG, default="all", help="ranks that make pairs: those of a part")
     add("--number", type=cli.positive, default=10, help="messages in an observation")
     add("--repeat", type=cli.positive, default=5, help="observations of each pair and way")
     cli.add_seconds(add, "--repeat")
@@ -82,27 +92,17 @@ def exchange(ways: Ways, rank: int, data: Tensor, result: Tensor) -> Callable[[]
     return call
 
 
-def ways_of(rank: int, pairs: Sequence[Pair]) -> list[Ways]:
-    """One way, back, and both at once, of a rank's pair in a round; empty where it has none."""
-    there: Ways = ()
-    back: Ways = ()
-    for first, second in pairs:
-        if rank in (first, second):
-            there, back = ((first, second),), ((second, first),)
-    return [there, back, there + back]
+def observe(args: argparse.Namespace, run: Session, units: Sequence[Together]) -> Iterator[Seen]:
+    """The times of this rank; all ranks come here together, with the same units.
 
-
-def observe(args: argparse.Namespace, run: Session, all_ways: Sequence[Ways]) -> Iterator[Seen]:
-    """The times of this rank; all ranks come here together, with as many ways.
-
-    Where it has no part in the ways, it waits for the others. Raises ``RuntimeError`` where other
+    Where it has no part in a unit, it waits for the others. Raises ``RuntimeError`` where other
     data arrives than was sent.
     """
     group = run.group
-    for done, ways in enumerate(all_ways):
+    for done, unit in enumerate(units):
         call: Callable[[], None] = _nothing
-        takes_part = any(group.rank in way for way in ways)
-        if takes_part:
+        own = [ways for ways in unit if any(group.rank in way for way in ways)]
+        for ways in own:  # one, or none
             data = message(group.rank, args.bytes, group.device)
             result = torch.zeros_like(data)
             call = exchange(ways, group.rank, data, result)
@@ -111,9 +111,40 @@ def observe(args: argparse.Namespace, run: Session, all_ways: Sequence[Ways]) ->
                 if receiver == group.rank:
                     check(result, sender, receiver)
         numbers = args.number, args.repeat, args.warmup, args.seconds
-        ms = timed_observations(run, call, *numbers, (done, len(all_ways)))
-        if takes_part:
-            yield Seen(ways, ms)
+        ms = timed_observations(run, call, *numbers, (done, len(units)))
+        yield from (Seen(ways, ms) for ways in own)
+
+
+def measurements(
+    args: argparse.Namespace, run: Session, parts: Sequence[Sequence[int]], nodes: Sequence[str]
+) -> dict[str, dict[Ways, list[Times]]]:
+    """On rank 0 the times of all ways, by how they were measured: all of a schedule, some again."""
+    first = "alone" if args.schedule == "alone" else "rounds"
+    rounds = rounds_of(first, parts)
+    units = [unit for each in rounds for unit in units_of(each)]
+    measured: dict[str, dict[Ways, list[Times]]] = defaultdict(lambda: defaultdict(list))
+
+    def measure(name: str, units: Sequence[Together]) -> dict[Ways, Times]:
+        found = slower(run.group.gather(list(observe(args, run, units))))
+        for ways, ms in found.items():
+            measured[name][ways].append(ms)
+        return found
+
+    found = measure(first, units)
+    asked: tuple[list[int], int] = ([], 0)
+    if run.group.rank == 0:
+        slow = suspects(found, nodes)
+        again = [place for place, unit in enumerate(units) if slow.intersection(unit)]
+        asked = again, slowest_round(rounds, found)
+    told = [asked]
+    dist.broadcast_object_list(told)
+    again, slowest = told[0]
+    for _ in range(args.again):
+        measure(first, [units[place] for place in again])
+    if args.schedule == "both":  # once more at the same time, because it was chosen as the slowest
+        measure(first, units_of(rounds[slowest]))
+        measure("alone", one_by_one(rounds[slowest]))
+    return measured
 
 
 def message(sender: int, bytes_: int, device: torch.device) -> Tensor:
@@ -134,8 +165,13 @@ def report_pair(
     ways: Ways,
     seen: Sequence[Times],
     nodes: Sequence[str],
+    **how: object,
 ) -> None:
-    """Report a row: the mean of the last measurement, and the best observation of all."""
+    """Report a row: the mean of the last measurement, and the best observation of all.
+
+    Args:
+        how: under which ``schedule`` it was measured, and which ``part`` of the ranks it is of.
+    """
     gigabytes = len(ways) * args.bytes * args.number / 1e9
     last = seen[-1][1:]
     best = min(min(ms[1:]) for ms in seen)
@@ -145,6 +181,7 @@ def report_pair(
         "to": receiver,
         "ways": len(ways),
         "nodes": [nodes[sender], nodes[receiver]],
+        **how,
         "backend": dist.get_backend(),
         "bytes": args.bytes,
         "gb_s": gigabytes * len(last) / (math.fsum(last) / 1e3),
@@ -174,32 +211,29 @@ def main(argv: Sequence[str] | None = None) -> None:
         group = run.group
         if group.world_size < 2:
             raise UnsupportedError("a pair needs two ranks: use torchrun")
-        if args.schedule == "alone" and group.world_size > MOST_ALONE:
+        nodes = nodes_of(group)
+        parts = [list(range(group.world_size))]
+        if args.among != "all":
+            parts = partition(nodes, args.among)
+        most = max(map(len, parts))
+        if most < 2:
+            raise SkippedError(f"--among {args.among} has no pairs: all parts have one rank")
+        if args.schedule == "alone" and most > MOST_ALONE:
             raise UnsupportedError(
-                f"{group.world_size} ranks have too many pairs to measure one by one: use "
-                f"--schedule rounds"
+                f"{most} ranks have too many pairs to measure one by one: use --schedule rounds"
             )
-        nodes = group.gather(os.environ.get("MILABENCH_NODE") or socket.gethostname())
         if group.rank == 0:
             start_barrier(emitter)  # the others wait in the barrier
         dist.barrier()  # all ranks have to take part in the first operation
-        all_ways: list[Ways] = []
-        for pairs in schedule(args.schedule, group.world_size):
-            all_ways += ways_of(group.rank, pairs)
-        seen = list(observe(args, run, all_ways))
-        measured = {ways: [ms] for ways, ms in slower(group.gather(seen)).items()}
-
-        first = {ways: each[0] for ways, each in measured.items()}
-        asked = [suspects(first, nodes) if group.rank == 0 else []]
-        dist.broadcast_object_list(asked)
-        for _ in range(args.again):
-            again = slower(group.gather(list(observe(args, run, asked[0]))))
-            for ways, ms in again.items():  # known to rank 0
-                measured[ways].append(ms)
+        measured = measurements(args, run, parts, nodes)
         if group.rank == 0:
-            for ways, each in measured.items():
-                report_pair(emitter, args, ways, each, nodes)
-            latest = {ways: measured[ways][-1] for ways in asked[0]}
+            part_of = {rank: number for number, part in enumerate(parts) for rank in part}
+            for name, found in measured.items():
+                for ways, each in found.items():
+                    how = {"schedule": name, "part": part_of[ways[0][0]]}
+                    report_pair(emitter, args, ways, each, nodes, **how)
+            found = next(iter(measured.values()))
+            latest = {ways: each[-1] for ways, each in found.items() if len(each) > 1}
             report_rate(emitter, args, latest[slowest_way(latest)])
 
 

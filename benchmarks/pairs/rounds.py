@@ -2,15 +2,18 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 from statistics import median
 
-SCHEDULES = ("alone", "rounds")
+SCHEDULES = ("alone", "rounds", "both")
 SLOW = 1.25  # times the median of its kind
 
 Pair = tuple[int, int]
 Ways = tuple[Pair, ...]  # the sender and the receiver of each way; none for a rank that waits
+Together = Sequence[Ways]  # those of several pairs, measured at the same time
+Round = Sequence[Sequence[Pair]]  # the pairs of each part
 Times = Sequence[float]  # ms of each observation; the first is the warm-up
 
 
@@ -40,6 +43,35 @@ def schedule(kind: str, ranks: int) -> Iterator[list[Pair]]:
         yield [(first, second) for first, second in met if second < ranks]
 
 
+def rounds_of(kind: str, parts: Sequence[Sequence[int]]) -> list[Round]:
+    """The rounds of all parts, each with its own schedule, at the same time."""
+    own = [
+        [
+            [(part[first], part[second]) for first, second in met]
+            for met in schedule(kind, len(part))
+        ]
+        for part in parts
+    ]
+    return list(zip_longest(*own, fillvalue=()))
+
+
+def units_of(pairs: Iterable[Sequence[Pair]]) -> list[Together]:
+    """One way, back, and both at once, of pairs that exchange messages at the same time."""
+    there = list(chain.from_iterable(pairs))
+    back = [(second, first) for first, second in there]
+    return [
+        [(way,) for way in there],
+        [(way,) for way in back],
+        list(zip(there, back, strict=True)),
+    ]
+
+
+def one_by_one(together: Round) -> list[Together]:
+    """The units of a round's pairs, one pair of each part after the other."""
+    turns = zip_longest(*together)
+    return [unit for turn in turns for unit in units_of([[pair] for pair in turn if pair])]
+
+
 def slower(all_seen: Sequence[Sequence[Seen]]) -> dict[Ways, Times]:
     """The times of each pair and way: of each observation, that of the rank that took longer.
 
@@ -61,22 +93,33 @@ def total(ms: Times) -> float:
     return math.fsum(ms[1:])
 
 
-def suspects(found: dict[Ways, Times], nodes: Sequence[str]) -> list[Ways]:
+def suspects(found: Mapping[Ways, Times], nodes: Sequence[str]) -> set[Ways]:
     """The ways that are to be measured again: the slowest, and all that are slow for their kind."""
     kinds: dict[tuple[bool, int], list[Ways]] = defaultdict(list)
     for ways in found:
         sender, receiver = ways[0]
         kinds[nodes[sender] == nodes[receiver], len(ways)].append(ways)
-    slow = {slowest_way(found): None}  # a dict, because it keeps the order
+    slow = {slowest_way(found)}
     for alike in kinds.values():
         typical = median(total(found[ways]) for ways in alike)
-        for ways in alike:
-            if total(found[ways]) > SLOW * typical:
-                slow[ways] = None
-    return list(slow)
+        slow |= {ways for ways in alike if total(found[ways]) > SLOW * typical}
+    return slow
 
 
-def slowest_way(found: dict[Ways, Times]) -> Ways:
+def slowest_round(rounds: Sequence[Round], found: Mapping[Ways, Times]) -> int:
+    """The place of the round that moves the least: the sum of the rates of its pairs is lowest.
+
+    Where a switch has less bandwidth to others than to its nodes, these are many pairs across it.
+    """
+
+    def moved(place: int) -> float:
+        units = units_of(rounds[place])
+        return math.fsum(1 / max(total(found[ways]), 1e-9) for unit in units for ways in unit)
+
+    return min(range(len(rounds)), key=moved)
+
+
+def slowest_way(found: Mapping[Ways, Times]) -> Ways:
     """The single way that took the longest time."""
     single = [ways for ways in found if len(ways) == 1]
     return max(single, key=lambda ways: total(found[ways]))

@@ -33,6 +33,37 @@ def test_a_slow_link_is_found_and_measured_again(wire, schedule):
     assert min(rates) <= bound
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("among", "pairs_of"), [("across", [(0, 2), (1, 3)]), ("node", [(0, 1), (2, 3)])]
+)
+def test_parts_of_the_ranks_are_measured_in_rounds_and_alone(wire, among, pairs_of):
+    """Two nodes of two ranks, whose names the ranks make."""
+    argv = f"--among {among} --schedule both --bytes 1Ki --number 2 --repeat 2 --warmup 1 --again 1"
+    script = Path(__file__).with_name("two_nodes.py")
+    done = torchrun(script, *argv.split(), ranks=4)
+    assert done.returncode == 0, done.stderr
+    rows = [payload["pair"] for payload in wire.close() if "pair" in payload]
+    expected = []
+    for first, second in pairs_of:
+        expected += [(first, second, 1), (second, first, 1), (first, second, 2)]
+    for schedule in ("rounds", "alone"):
+        told = [row for row in rows if row["schedule"] == schedule]
+        assert sorted((row["from"], row["to"], row["ways"]) for row in told) == sorted(expected)
+        assert all(row["part"] == (row["from"] % 2 if among == "across" else row["from"] // 2)
+                   for row in told)  # fmt: skip
+    assert all(row["nodes"] == [f"n{row['from'] // 2}", f"n{row['to'] // 2}"] for row in rows)
+
+
+@pytest.mark.slow
+def test_one_node_has_no_pairs_between_nodes(wire):
+    argv = [Path(__file__).parents[3] / "benchmarks/pairs/main.py", "--among", "across"]
+    done = torchrun(*argv, ranks=2)
+    assert done.returncode
+    events = [payload for payload in wire.close() if "error" in str(payload)]
+    assert "--among across has no pairs: all parts have one rank" in str(events)
+
+
 def test_one_rank_is_no_pair(wire, capsys):
     with pytest.raises(SystemExit) as end:
         pairs.main(["--device", "cpu"])

@@ -192,6 +192,8 @@ class DeviceProblem(Struct, frozen=True):
     is_fault: bool = True  # False: it does not have all sensors, or a program made a mistake
     time: Moment = 0.0  # since when it is known, in seconds since the epoch
     is_lost: bool = False  # it does not answer
+    xid: int | None = None  # the number of the error that NVIDIA's driver reported
+    action: str = ""  # that its driver asks for: reset, reboot or isolate
 
 
 class CounterRates:

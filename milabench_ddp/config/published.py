@@ -72,12 +72,12 @@ class Publication(Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def data_sheets() -> dict[str, DataSheet]:
-    return _read("data_sheets", DataSheet)
+    return read_data("data_sheets", DataSheet)
 
 
 @cache
 def publications() -> list[Publication]:
-    return list(_read("published", Publication).values())
+    return list(read_data("published", Publication).values())
 
 
 def sheet_of(product: str) -> str:
@@ -88,6 +88,6 @@ def sheet_of(product: str) -> str:
     return ""
 
 
-def _read(name: str, kind: type[T]) -> dict[str, T]:
+def read_data(name: str, kind: type[T]) -> dict[str, T]:
     top = finalize(read_yaml(shipped_root() / "config" / f"{name}.yaml"))
     return {key: checked(kind, key, node) for key, node in top.entries.items()}

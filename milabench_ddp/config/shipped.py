@@ -6,7 +6,7 @@ from ..errors import ConfigError, did_you_mean
 from .tree import expanded, shown
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-DATA = ("data_sheets", "published")  # in ``config``, and no configurations: see ``published.py``
+DATA = ("data_sheets", "published", "xids")  # in ``config``, and no configurations
 
 
 def shipped_root() -> Path:

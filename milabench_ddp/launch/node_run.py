@@ -7,6 +7,7 @@ from contextlib import contextmanager, nullcontext
 
 from msgspec.structs import asdict, replace
 
+from ..config.xids import explained
 from ..events import Data, Event, Note
 from ..machine.backends import BACKENDS
 from ..machine.backends.backend import Reading
@@ -51,7 +52,7 @@ class SampleRouter:
         with self._lock:
             # What happens while nothing runs is told to the next launch.
             known = {} if self._processes else dict(self._problems)
-            for problem in reading.problems:
+            for problem in map(explained, reading.problems):
                 known[problem] = self._problems.get(problem, when)
             self._problems = known
             self._tell_problems()

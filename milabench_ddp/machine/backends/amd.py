@@ -1,12 +1,14 @@
 """AMD's GPUs, in the order of the kernel (KFD), which HIP has, too, and rocm_smi has not."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from ..devices import Device
 from ..host import cpus_beside
+from .backend import Reading
 from .voir import VoirBackend
 
 
@@ -29,6 +31,40 @@ class AmdBackend(VoirBackend):
 
     def devices(self) -> list[Device]:
         return in_order_of_kernel(super().devices(), kernel_gpus())
+
+    @contextmanager
+    def source(
+        self, devices: Sequence[Device], root: Path = Path("/")
+    ) -> Iterator[Callable[[], Reading]]:
+        places = kernel_gpus(root)
+        with super().source(devices) as read:
+
+            def read_with_errors() -> Reading:
+                reading = read()
+                samples = dict(reading.samples)
+                for device in devices:
+                    if device.index in samples and device.uuid in places:
+                        counts = memory_errors(places[device.uuid], root)
+                        samples[device.index] = replace(samples[device.index], ecc=counts)
+                return replace(reading, samples=samples)
+
+            yield read_with_errors
+
+
+def memory_errors(bus: str, root: Path = Path("/")) -> tuple[int, int] | None:
+    """The corrected and the uncorrected errors of a GPU, of all its parts that RAS watches.
+
+    They are since its driver was loaded; None where it does not tell them.
+    """
+    found = []
+    for path in (root / "sys/bus/pci/devices" / bus / "ras").glob("*_err_count"):
+        try:
+            lines = (line.partition(":") for line in path.read_text().splitlines())
+            counts = {name.strip(): int(value) for name, _, value in lines}
+            found.append((counts["ce"], counts["ue"]))
+        except (OSError, ValueError, KeyError):  # a part without such counts
+            continue
+    return (sum(each[0] for each in found), sum(each[1] for each in found)) if found else None
 
 
 def kernel_gpus(root: Path = Path("/")) -> dict[str, str]:

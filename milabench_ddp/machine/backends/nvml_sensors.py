@@ -80,27 +80,24 @@ _FIELD_VALUES: Mapping[str, tuple[float, tuple[int, ...]]] = {
     # PCIE_COUNT_TX_BYTES, _RX_BYTES. What older drivers have instead takes 20 ms for each reading.
     "pcie": (1e-6, (197, 198)),
     "nvlink": (1.024e-3, (138, 139)),  # NVLINK_THROUGHPUT_DATA_TX, _RX, in KiB
+    "recovery": (1, (230,)),  # GET_GPU_RECOVERY_ACTION, which is no sensor
 }
 _COUNTERS = ("pcie", "nvlink")  # a sample has their rates
 _ALL_LINKS = 2**32 - 1  # the scope of a field value
 _MEMBERS = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal", "usVal")  # by the type's number
 
 
-# The common ones of NVIDIA's "XID Errors". Programs cause some of them, and the GPU is healthy;
-# NVIDIA's device plugin for Kubernetes ignores the same ones.
-_XIDS = {
-    48: "a memory error that ECC could not correct",
-    63: "a row of its memory was replaced",
-    64: "a row of its memory could not be replaced",
-    74: "an error of NVLink",
-    79: "it has fallen off the bus; restart the machine",
-    92: "many memory errors that ECC corrected",
-    94: "a memory error that ended a program",
-    95: "a memory error that may have reached other programs; reset it",
-    119: "its system processor (GSP) does not answer",
-    120: "an error of its system processor (GSP)",
+# What the driver says must be done to a device before it is used again (GPU_RECOVERY_ACTION_*), and
+# the action that this is.
+RECOVERY: Mapping[int, tuple[str, str]] = {
+    1: ("is to be reset", "reset"),
+    2: ("needs a reboot of its node", "reboot"),
+    3: ("is to get no more peer-to-peer work", "isolate"),
+    4: ("is to be drained and reset", "reset"),
+    5: ("needs a recovery of its IMEX domain", "isolate"),
+    6: ("needs a reset of its bus", "reset"),
+    7: ("needs a reboot of its system", "reboot"),
 }
-_XIDS_OF_PROGRAMS = (13, 31, 43, 45, 68, 109)
 
 
 class DeviceReader:
@@ -117,6 +114,7 @@ class DeviceReader:
         self._missing: dict[str, list[str]] = {}  # usual sensors, by the reason
         self._answered: set[str] = set()  # sensors that are there
         self._silent = ""  # why it does not answer
+        self._recovery = 0  # the action that its driver asks for, of ``RECOVERY``
 
     @property
     def is_instance(self) -> bool:
@@ -141,6 +139,7 @@ class DeviceReader:
         try:
             handle = self.open()
             values |= self._field_values(handle, now)
+            self._recovery = int(values.pop("recovery", 0))
             for name, sensor in list(self._sensors.items()):
                 try:
                     values[name] = sensor(nvml, handle)
@@ -206,19 +205,19 @@ class DeviceReader:
     def problems(self) -> Iterator[DeviceProblem]:
         if self._silent:
             yield self.problem(f"does not answer: {self._silent}", is_lost=True)
+        if self._recovery in RECOVERY:
+            words, action = RECOVERY[self._recovery]
+            yield self.problem(f"{words}, says its driver", action=action)
         for reason, names in self._missing.items():
             yield self.problem(f"tells no {', no '.join(names)}: {reason}", is_fault=False)
 
-    def problem(
-        self, predicate: str, *, is_fault: bool = True, is_lost: bool = False
-    ) -> DeviceProblem:
+    def problem(self, predicate: str, **facts: Any) -> DeviceProblem:
+        """Something about this device, with further fields of it."""
         kind = "MIG device" if self.is_instance else "GPU"
         name = f"{kind} {self._device.index}"
         if self._uuid:
             name += f" ({self._uuid})"
-        return DeviceProblem(
-            f"{name} {predicate}", self._device.index, self._uuid, is_fault, is_lost=is_lost
-        )
+        return DeviceProblem(f"{name} {predicate}", self._device.index, self._uuid, **facts)
 
 
 @contextmanager
@@ -272,11 +271,8 @@ def _errors(
             while of:
                 event = nvml.nvmlEventSetWait(events, 0)
                 xid = event.eventData
-                is_fault = xid not in _XIDS_OF_PROGRAMS
-                about = _XIDS.get(xid, "see NVIDIA's list of Xids")
-                predicate = f"reported Xid {xid}: {about if is_fault else 'a fault of a program'}"
                 for reader in of.get(_address(event.device), ()):
-                    found.append(reader.problem(predicate, is_fault=is_fault))
+                    found.append(reader.problem(f"reported Xid {xid}", xid=xid))
         return found
 
     try:

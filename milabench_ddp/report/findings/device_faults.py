@@ -7,6 +7,7 @@ from operator import attrgetter
 
 from msgspec import Struct
 
+from ...config.xids import ACTIONS, action_of, severity_of
 from ...errors import count_text, shown_names
 from ...results.records import Payload, Record, is_finite, mapping_or_empty
 from ...samples import DeviceProblem, DeviceSample
@@ -20,6 +21,7 @@ MOST_LANES = 64  # more are damage
 CORRECTED, UNCORRECTED = 0, 1  # of the counts of ECC
 PENDING, FAILED = 2, 3  # of the counts of remapped rows
 SHOWN = 3  # benchmarks that a sentence names
+_LOST_BEFORE = "is left out: it has fallen off the bus"  # in a note on a device
 
 
 def _devices_watched(measured: Measurements) -> Looked:
@@ -34,10 +36,27 @@ def _devices_watched(measured: Measurements) -> Looked:
     of_runs=True,
     looks_for="lost or faulty devices",
     among=_devices_watched,
+    fails=True,
+    action="reboot",
 )
 def lost_device(measured: Measurements) -> Finds:
     """Devices that did not answer."""
     return _problems(measured, lambda problem: problem.is_fault and problem.is_lost)
+
+
+@finding("error", "{problem}", "restart its node", of_runs=True, fails=True, action="reboot")
+def missing_device(measured: Measurements) -> Finds:
+    """Devices that were lost before a validation, which could not measure them."""
+    validated = {row.name for row in measured.rows if "validate" in row.config.get("tags", ())}
+    found = grouped(
+        (_on_node(record, str(note)), record.node)
+        for record in measured.records
+        if record.name in validated
+        for note in _notes(record)
+        if _LOST_BEFORE in str(note)
+    )
+    for sentence, nodes in found.items():
+        yield Found(words={"problem": sentence}, nodes=(nodes[0],))
 
 
 @finding(
@@ -46,15 +65,23 @@ def lost_device(measured: Measurements) -> Finds:
     "see what NVIDIA's documentation says of the Xid",
     of_runs=True,
     looks_for="lost or faulty devices",
+    fails=True,
 )
 def device_fault(measured: Measurements) -> Finds:
     """Devices of which the driver reported an error, and drivers that failed as a whole."""
     return _problems(measured, lambda problem: problem.is_fault and not problem.is_lost)
 
 
+@finding("warning", "{problem}", "watch whether it comes again", of_runs=True)
+def device_warning(measured: Measurements) -> Finds:
+    """Devices of which the driver reported what may be no fault, or be gone."""
+    return _problems(measured, lambda problem: severity_of(problem) == "warning")
+
+
 class _Device(Struct):
     """A device in a run."""
 
+    node: str
     label: str
     product: str
     link: Payload  # the most that its driver tells of its PCIe link
@@ -83,7 +110,8 @@ def _devices(measured: Measurements) -> list[_Device]:
                 gpu = record.gpu(index)
                 uuid = f" ({gpu['uuid']})" if gpu.get("uuid") else ""
                 label, product = _on_node(record, f"GPU {index}{uuid}"), gpu.get("product")
-                made = _Device(label, str(product or ""), mapping_or_empty(gpu.get("pcie")))
+                link = mapping_or_empty(gpu.get("pcie"))
+                made = _Device(record.node, label, str(product or ""), link)
                 device = found.setdefault((number, record.node, index), made)
                 device.samples += [(record.name, each) for each in samples]
     return list(found.values())
@@ -103,6 +131,8 @@ def _devices_with_ecc(measured: Measurements) -> Looked:
     of_runs=True,
     looks_for="memory errors",
     among=_devices_with_ecc,
+    fails=True,
+    action="reset",
 )
 def memory_error(measured: Measurements) -> Finds:
     """Devices whose memory had errors that ECC could not correct, or has no spare rows left."""
@@ -114,7 +144,8 @@ def memory_error(measured: Measurements) -> Finds:
             yield _since_its_driver(device, max(counts), "")
         if device.has_remapped(FAILED):
             sentence = "{place}: a row of its memory could not be replaced"
-            yield Found(device.label, sentence=sentence)
+            nodes = (device.node,)
+            yield Found(device.label, nodes=nodes, sentence=sentence, action="isolate")
 
 
 @finding(
@@ -122,6 +153,7 @@ def memory_error(measured: Measurements) -> Finds:
     "{place}: ECC could not correct {count}{when}",
     "reset it; replace it if that comes again",
     of_runs=True,
+    action="reset",
 )
 def earlier_memory_error(measured: Measurements) -> Finds:
     """Devices whose memory had errors that ECC could not correct, all before this run."""
@@ -133,15 +165,14 @@ def earlier_memory_error(measured: Measurements) -> Finds:
 
 def _since_its_driver(device: _Device, count: int, when: str) -> Found:
     when = f" since its driver was loaded{when}"
-    return Found(
-        device.label, {"errors": count}, {"count": count_text(count, "memory error"), "when": when}
-    )
+    words = {"count": count_text(count, "memory error"), "when": when}
+    return Found(device.label, {"errors": count}, words, nodes=(device.node,))
 
 
 def _risen(device: _Device, risen: Mapping[str, int]) -> Found:
     when = f" (in {shown_names(list(risen), SHOWN)})"
     words = {"count": count_text(sum(risen.values()), "memory error"), "when": when}
-    return Found(device.label, {"errors": risen}, words)
+    return Found(device.label, {"errors": risen}, words, nodes=(device.node,))
 
 
 @finding(
@@ -149,11 +180,12 @@ def _risen(device: _Device, risen: Mapping[str, int]) -> Found:
     "{place}: a row of its memory waits for a reset to be replaced",
     "reset it when nothing runs on it (nvidia-smi --gpu-reset)",
     of_runs=True,
+    action="reset",
 )
 def remap_pending(measured: Measurements) -> Finds:
     for device in _devices(measured):
         if device.has_remapped(PENDING) and not device.has_remapped(FAILED):
-            yield Found(device.label)
+            yield Found(device.label, nodes=(device.node,))
 
 
 @finding(
@@ -161,6 +193,7 @@ def remap_pending(measured: Measurements) -> Finds:
     "{place}: its PCIe link was of {used}, {share:.0%} of {best}, which is possible",
     "seat it anew, and look at its slot and the BIOS's settings",
     of_runs=True,
+    action="watch",
 )
 def narrow_link(measured: Measurements) -> Finds:
     """Devices whose PCIe link was slower than it, or that of an equal device, can be."""
@@ -180,7 +213,8 @@ def narrow_link(measured: Measurements) -> Finds:
             share = 2.0 ** (link[0] - best[0]) * link[1] / best[1]
             if share < 1:
                 words = {"share": share, "used": _lanes(*link), "best": _lanes(*best)}
-                yield Found(device.label, {"link": link, "possible": best}, words)
+                evidence = {"link": link, "possible": best}
+                yield Found(device.label, evidence, words, nodes=(device.node,))
 
 
 def _lanes(generation: int, width: int) -> str:
@@ -188,7 +222,11 @@ def _lanes(generation: int, width: int) -> str:
 
 
 @finding(
-    "note", "{place}: ECC corrected {count}{when}", "replace it if there are many", of_runs=True
+    "note",
+    "{place}: ECC corrected {count}{when}",
+    "replace it if there are many",
+    of_runs=True,
+    action="watch",
 )
 def corrected_memory_error(measured: Measurements) -> Finds:
     for device in _devices(measured):
@@ -219,27 +257,36 @@ def device_note(measured: Measurements) -> Finds:
     """Devices that lack sensors, those that were left out, and mistakes of programs."""
     left_out = []
     for record in measured.records:
-        notes = record.accelerators.get("notes")
-        for note in notes if isinstance(notes, list) else ():
-            left_out.append(_on_node(record, str(note)))
+        left_out += [_on_node(record, str(note)) for note in _notes(record)]
     for sentence in dict.fromkeys(left_out):
         yield Found(words={"problem": sentence})
-    yield from _problems(measured, lambda problem: not problem.is_fault)
+    yield from _problems(measured, lambda problem: severity_of(problem) == "note")
+
+
+def _notes(record: Record) -> list[object]:
+    notes = record.accelerators.get("notes")
+    return notes if isinstance(notes, list) else []
 
 
 def _problems(measured: Measurements, is_meant: Callable[[DeviceProblem], bool]) -> Finds:
     found = grouped(
-        (_on_node(record, problem.sentence), (problem, record.name))
+        (_on_node(record, problem.sentence), (problem, record))
         for record in measured.records
         for problem in filter(is_meant, record.device_problems)
     )
     for sentence, problems in found.items():
         first = min((problem for problem, _ in problems), key=attrgetter("time"))
-        names = list(dict.fromkeys(name for _, name in problems))
+        names = list(dict.fromkeys(record.name for _, record in problems))
         when = time.strftime("from %H:%M:%S UTC on %Y-%m-%d, ", time.gmtime(first.time))
-        said = f"{sentence} ({when if first.is_fault else ''}in {shown_names(names, SHOWN)})"
-        evidence = {"device": first.device, "uuid": first.uuid, "time": first.time}
-        yield Found(first.uuid, evidence | {"benchmarks": names}, {"problem": said})
+        is_note = severity_of(first) == "note"
+        said = f"{sentence} ({'' if is_note else when}in {shown_names(names, SHOWN)})"
+        xid = {} if first.xid is None else {"xid": first.xid}
+        evidence = {"device": first.device, "uuid": first.uuid, "time": first.time, **xid}
+        actions = {action_of(problem) for problem, _ in problems}
+        yield Found(
+            first.uuid, evidence | {"benchmarks": names}, {"problem": said},
+            nodes=(problems[0][1].node,), action=next(filter(actions.__contains__, ACTIONS), ""),
+        )  # fmt: skip
 
 
 def _on_node(record: Record, sentence: str) -> str:

@@ -27,6 +27,7 @@ if os.environ["CUDA_VISIBLE_DEVICES"] == "1":
     open(os.environ["MILABENCH_TRACES"] + "/../broken", "w")
     raise RuntimeError("CUDA error: unspecified launch failure")
 """
+FINDERS_OF_PROBLEMS = ("lost_device", "device_fault", "device_warning", "device_note")
 Stub = Callable[..., None]
 
 
@@ -61,6 +62,13 @@ def test_a_gpu_that_takes_its_program_with_it(stub: Stub, tmp_path: Path) -> Non
     assert "does not answer: it has fallen off the bus; restart the machine" in found[0]
     assert "reported Xid 79: it has fallen off the bus; restart the machine" in found[1]
     assert [failure.tag for failure in report.failures] == ["crashes.D1"]
+    lost, fault = (
+        next(each for each in report.findings if each.name == name)
+        for name in ("lost_device", "device_fault")
+    )
+    assert (lost.nodes, lost.fails, lost.action) == (("",), True, "reboot")
+    assert (fault.nodes, fault.fails, fault.action) == (("",), True, "reboot")
+    assert fault.evidence["xid"] == 79
 
 
 def test_a_driver_that_fails_before_the_first_launch(
@@ -123,3 +131,50 @@ def test_damaged_notes_and_problems_do_not_make_the_report_fail(tmp_path: Path, 
     report = report_of([tmp_path])
     assert about(report, "lost_device") == about(report, "device_note") == []
     assert len(about(report, "damaged_file")) == 1
+
+
+# On four nodes, the first and the last of which have something; the graver action counts.
+@pytest.mark.parametrize(
+    ("facts", "name", "fails", "action"),
+    [
+        ({"xid": 64}, "device_fault", True, "isolate"),
+        ({"xid": 48}, "device_fault", True, "reset"),
+        ({"xid": 48, "action": "reboot"}, "device_fault", True, "reboot"),
+        ({"action": "isolate"}, "device_fault", True, "isolate"),
+        ({}, "device_fault", True, ""),
+        ({"is_lost": True}, "lost_device", True, "reboot"),
+        ({"is_lost": True, "action": "reset"}, "lost_device", True, "reset"),
+        ({"xid": 63, "is_fault": False}, "device_warning", False, "watch"),
+        ({"xid": 999, "is_fault": False}, "device_warning", False, ""),
+        ({"xid": 31, "is_fault": False}, "device_note", False, "watch"),
+    ],
+)
+@pytest.mark.parametrize("node", ["n0", "n3"])
+def test_which_node_fails_by_a_problem_of_a_device_and_what_to_do(
+    tmp_path: Path, node: str, facts: dict[str, Any], name: str, action: str, *, fails: bool
+) -> None:
+    for each in ("n0", "n1", "n2", "n3"):
+        problem = {"sentence": "GPU 1 is odd", "device": 1, "uuid": UUID, "time": 1.0, **facts}
+        told = line("device_problem", problem) if each == node else ""
+        head = line("meta", {"node": each})
+        settings = {"tag": ["b", "D0", each]}
+        write(tmp_path, f"b.D0.{each}", config("b", **settings), head, start(), told, end())
+    found = [each for each in report_of([tmp_path]).findings if each.name in FINDERS_OF_PROBLEMS]
+    assert [(each.name, each.nodes) for each in found] == [(name, (node,))]
+    assert (found[0].fails, found[0].action) == (fails, action)
+    assert found[0].evidence.get("xid") == facts.get("xid")
+
+
+@pytest.mark.parametrize("tags", [["validate"], []])
+def test_a_gpu_that_was_lost_before_a_validation_fails_its_node(
+    tmp_path: Path, tags: list[str]
+) -> None:
+    lost = "GPU 1 is left out: it has fallen off the bus; restart the machine"
+    hidden = "GPU 2 is left out: it is not open to this process (a cgroup or permissions)"
+    for node, notes in {"n0": [], "n1": [lost, hidden]}.items():
+        head = line("meta", {"node": node, "accelerators": {"notes": notes}})
+        settings = {"tag": ["b", "D0", node], "tags": tags}
+        write(tmp_path, f"b.D0.{node}", config("b", **settings), head, start(), end())
+    found = [each for each in report_of([tmp_path]).findings if each.name == "missing_device"]
+    told = [(each.sentence, each.nodes, each.fails, each.action) for each in found]
+    assert told == [(f"n1: {lost}", ("n1",), True, "reboot")] * bool(tags)

@@ -67,6 +67,10 @@ def test_from_the_driver_to_the_report(stub: Callable[..., None], tmp_path: Path
             assert each.severity is ALL[each.name]
             assert each.advice
             assert each.place in ("GPU 1", name)
+    done = {each.name: (each.nodes, each.fails, each.action) for each in report.findings}
+    assert done["memory_error"] == (("",), True, "reset")
+    assert done["remap_pending"] == (("",), False, "reset")
+    assert done["corrected_memory_error"] == done["narrow_link"] == (("",), False, "watch")
 
 
 def run_of(folder: Path, gpus: dict[str, Any], *states: dict[str, Any]) -> Report:
@@ -84,8 +88,11 @@ def run_of(folder: Path, gpus: dict[str, Any], *states: dict[str, Any]) -> Repor
 
 def test_errors_from_before_the_run_are_told_as_such(tmp_path: Path) -> None:
     state = {"d1": {"ecc": [4, 3], "remapped": [0, 1, 0, 1]}, "d0": {"ecc": [4, 0]}}
-    said = found(run_of(tmp_path, {}, *[state] * 10))
-    assert said == {
+    report = run_of(tmp_path, {}, *[state] * 10)
+    done = {each.name: (each.nodes, each.fails, each.action) for each in report.findings}
+    assert done["memory_error"] == (("",), True, "isolate")
+    assert done["earlier_memory_error"] == (("",), False, "reset")
+    assert found(report) == {
         "memory_error": ["GPU 1: a row of its memory could not be replaced"],
         "earlier_memory_error": [
             "GPU 1: ECC could not correct 3 memory errors since its driver was loaded, before this "

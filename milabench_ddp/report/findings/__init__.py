@@ -20,6 +20,7 @@ from ...errors import contained
 from ..finding import KINDS, Checked, Finding
 from ..model import Row
 from . import (
+    bits_differ,
     bottlenecks,
     device_faults,
     failed,
@@ -43,7 +44,7 @@ from .finder import Finder, Looked, Measurements
 SUBJECTS = (  # in the order in which their findings are shown
     failed, run_differences, node_differences, device_faults, missing_ranks, program_environment,
     rate_problems, peaks, unsteady, rank_memory, losses, bottlenecks, throttling, slow, steps,
-    slow_links, gradients,
+    slow_links, gradients, bits_differ,
 )  # fmt: skip
 FINDERS: dict[str, Finder] = {
     name: each

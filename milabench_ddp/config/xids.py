@@ -7,8 +7,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..samples import DeviceProblem
+from .checks import Count, Text
 from .published import read_data
-from .validate import Count, Text
 
 ACTIONS = ("isolate", "reboot", "reset", "watch")
 """What to do with a device or its node, the gravest first."""

@@ -5,15 +5,19 @@ import re
 from pathlib import Path
 from typing import TextIO
 
+from ..files import replace_file
 from ..render.text import WIDTH
 from ..report.assemble import report_of
 from ..report.broken_rows import in_spite_of_broken
 from ..report.faces import report_text
 from ..report.finding import Severity
 from ..report.model import Report
+from ..report.node_verdict import Word, worst
 from ..shown_streams import behind, has_colours
 
 SUCCEEDED, FAILED, CANCELLED = 0, 1, 130
+OF_WORST = {Word.PASS: SUCCEEDED, Word.FAIL: FAILED, Word.CANNOT_TELL: 3}
+NODE_LISTS = {"passing_nodes.txt": Word.PASS, "failing_nodes.txt": Word.FAIL}
 NARROWEST = 40  # columns, below which a table cannot be read
 RED, PLAIN = "\x1b[1;31m", "\x1b[0m"
 _FAIL = re.compile(r"(?:Verdict +)?(FAIL)\b")  # as a report begins
@@ -24,10 +28,13 @@ def exit_code(report: Report, fail_on: str = Severity.ERROR) -> int:
 
     0: every benchmark ended ok, and measured something. 130: a run was cancelled. 1: anything else,
     such as a benchmark that failed, a run that has not ended, or a finding as serious as
-    ``fail_on``; ``none``: no finding counts.
+    ``fail_on``; ``none``: no finding counts. Of a validation that has ended, the verdicts on the
+    nodes count alone: 1, a node fails; 3, none does, but of some it cannot be told.
     """
     if report.cancelled:
         return CANCELLED
+    if report.verdicts and not report.goes_on:
+        return OF_WORST[worst(report.verdicts)]
     is_refused = fail_on != "none" and report.has(Severity(fail_on))
     return SUCCEEDED if report.succeeded and not is_refused else FAILED
 
@@ -35,6 +42,10 @@ def exit_code(report: Report, fail_on: str = Severity.ERROR) -> int:
 def show(path: str | Path, out: TextIO, fail_on: str = Severity.ERROR) -> int:
     width = shown_width(out)
     made, text = in_spite_of_broken(lambda it: report_text(it, width), report_of([path]))
+    if made.verdicts and not made.goes_on:
+        for name, word in NODE_LISTS.items():
+            names = [f"{each.node}\n" for each in made.verdicts if each.verdict is word]
+            replace_file(Path(path) / name, "".join(names).encode())
     write(text, out)
     return exit_code(made, fail_on)
 

@@ -30,6 +30,7 @@ from .tree import MappingNode, TreeNode
 from .words import command_line, environment
 
 NAME = re.compile(r"\w[\w.+=@-]*")
+VALIDATE = "validate"  # the tag of benchmarks by which nodes are judged
 
 
 class PlanSpec(Struct, frozen=True):

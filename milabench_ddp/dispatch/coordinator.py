@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TypeVar
 
-from ..config.schema import Benchmark
+from ..config.schema import VALIDATE, Benchmark
 from ..errors import RunDirError, contained
 from ..events import Outcome, Status, Verdict
 from ..hostlist import shown_nodes
@@ -161,11 +161,17 @@ class Coordinator:
                 self._end(benchmark, Verdict(Outcome.LOST, f"it runs on {shown_nodes(gone)}: lost"))
 
     def _in_order(self) -> dict[str, int]:
-        sizes = {name: each.size(self._plan.nodes) for name, each in self._waiting.items()}
+        sizes = {name: self._size(each) for name, each in self._waiting.items()}
         sizes |= {name: len(each.nodes) for name, each in self._paused.items()}
         if self._plan.seed is None:
             return sizes
         return {name: sizes[name] for name in sorted(sizes, key=self._place)}
+
+    def _size(self, benchmark: Benchmark) -> int:
+        """The nodes that it needs; one that judges all nodes judges those that there are."""
+        size = benchmark.size(self._plan.nodes)
+        is_of_all = benchmark.num_machines is None and VALIDATE in benchmark.tags
+        return max(1, min(size, len(self._nodes.alive))) if is_of_all else size
 
     def _place(self, name: str) -> tuple[int | bytes, ...]:
         paused = self._paused.get(name)

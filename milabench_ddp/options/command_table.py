@@ -11,6 +11,14 @@ exit codes:
   2    wrong usage or configuration, or runs that cannot be pooled
   130  the run was cancelled, or this command was interrupted
 """
+_OF_NODES = """\
+exit codes:
+  0    all nodes pass
+  1    a node fails
+  2    wrong usage or configuration
+  3    no node fails, but of some it cannot be told
+  130  the run was cancelled, or this command was interrupted
+"""
 _OF_CHANGES = """\
 exit codes:
   0    all was read, whatever is slower, unless --fail-on says otherwise
@@ -29,6 +37,11 @@ examples:
   milabench run ddp --select resnet50,@gpt    some benchmarks of a shipped suite
   milabench run ddp --repeat 5 --name before  five launches of each, to compare
   milabench run sweeps/small --runner slurm --partition train --nodes 4,2,1
+"""
+_OF_VALIDATE = """\
+examples:
+  milabench validate --runner slurm --nodes 'node[1-8]'
+  milabench run ddp --runner slurm --nodes 4 --exclude-nodes @runs/latest/failing_nodes.txt
 """
 _OF_REPORT = """\
 examples:
@@ -91,6 +104,10 @@ GROUPS = {
         "export": Command("reading.ExportOptions", "write the measurements as tables"),
     },
     "on a cluster": {
+        "validate": Command(
+            "suite.ValidateOptions", "say which nodes pass, which fail, and why",
+            _OF_VALIDATE, _OF_NODES,
+        ),
         "watch": Command(
             "reading.RunFolderOptions", "follow a run that has not ended, and report when it ends",
             exit_codes=_OF_RUNS,

@@ -134,12 +134,10 @@ class LaunchOptions(SuiteOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(LaunchOptions):
+class MeasureOptions(LaunchOptions):
+    """The options of what measures: ``run`` and ``validate``."""
+
     config: str = option("", CONFIG, is_positional=True, metavar="CONFIG", nargs="?")
-    after: str = option(
-        "", "a second one, which takes turns with it and is compared",
-        is_positional=True, metavar="CONFIG", nargs="?",
-    )  # fmt: skip
     spare: int = option(
         0, "nodes beside those of --nodes, for those that do not start or are lost",
         begins="machine", is_rare=True, type=positive, metavar="K",
@@ -163,6 +161,28 @@ class RunOptions(LaunchOptions):
     )  # fmt: skip
     quiet: bool = option(False, "show no progress, only the report")
     fail_on: str = fail_on()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(MeasureOptions):
+    after: str = option(
+        "", "a second one, which takes turns with it and is compared",
+        is_positional=True, metavar="CONFIG", nargs="?",
+    )  # fmt: skip
+
+
+LEVELS = ("quick", "standard", "deep")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidateOptions(MeasureOptions):
+    config: str = option(
+        "", f"{CONFIG} (default: validate)", is_positional=True, metavar="CONFIG", nargs="?"
+    )
+    level: str | None = option(
+        None, "how much is measured (default: quick)",
+        begins="benchmarks", choices=LEVELS, metavar="LEVEL",
+    )  # fmt: skip
 
 
 CHANGEABLE = ("base", "after", "resume", "detach", "quiet", "fail_on", "settings")

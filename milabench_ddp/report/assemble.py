@@ -25,6 +25,7 @@ from .run_info import run_info
 from .statistics.values import NAN
 from .suite_score import milabench_score, suite_score
 from .summary import milabench_row, summary_row
+from .validation.judging import verdicts_of
 
 Weights = Mapping[str, float]
 
@@ -71,7 +72,10 @@ def report_of(
     measured = Measurements(compat_formulas, runs, rows, differences, from_baseline, failed)
     found = findings_of(measured)
     checks = () if compat_formulas else checks_of(measured, found)
-    return Report(compat_formulas, infos, tuple(rows), tuple(failed), found, planned, score, checks)
+    verdicts = () if compat_formulas else verdicts_of(measured, found)
+    return Report(
+        compat_formulas, infos, tuple(rows), tuple(failed), found, planned, score, checks, verdicts
+    )
 
 
 def read_runs(paths: Iterable[str | Path]) -> list[Run]:

@@ -25,6 +25,7 @@ from .fields import IN_DOCUMENT, Field, RecordType, ReportedBenchmark, types_of,
 from .finding import Checked, Finding
 from .mfu import Peak
 from .model import Failure, Report
+from .node_verdict import NodeVerdict
 from .process import ProcessResult
 from .rank_fields import IN_DOCUMENT as RANK
 from .run_info import RunInfo
@@ -220,6 +221,7 @@ REPORT = (
           kind=tuple[BenchmarkScore, ...]),
     Field("causes", "of the failures; those that hit most benchmarks first",
           causes_of, kind=tuple[Cause, ...]),
+    Field("verdicts", "of a validation: one for each node", kind=tuple[NodeVerdict, ...]),
     Field("findings", "the worst first, then the dearest", kind=tuple[Finding, ...]),
     Field("checks", "what was looked for, found or not", kind=tuple[Checked, ...]),
     Field("errors", "the sentences of the findings that are errors", kind=list[str]),

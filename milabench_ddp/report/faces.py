@@ -31,6 +31,7 @@ from .sentences import (
     commands_of,
     failure_sentence,
     failures_of_benchmarks,
+    nodes_told,
     run_facts,
     score,
     skipped_sentences,
@@ -68,6 +69,7 @@ def report_text(report: Report, width: int = WIDTH) -> str:
 def report_blocks(report: Report) -> Iterator[Block]:
     """The verdict, what broke, what is slow or unsure; then the numbers; then what to type next."""
     yield Section([Line(verdict(report), rest=INDENT), *facts_of(report.runs, HEAD)])
+    yield Section([Fact("Nodes", tuple(nodes_told(report.verdicts)))])
     yield Section(broken(report))
     yield Section(warnings(report))
     yield Section(checked(report))
@@ -121,6 +123,7 @@ def milabench_blocks(report: Report) -> Iterator[Block]:
 def folded_blocks(report: Report) -> Iterator[Block]:
     yield Headline(verdict(report))
     facts: list[Block] = list(facts_of(report.runs, HEAD + TAIL))
+    facts.append(Fact("Nodes", tuple(nodes_told(report.verdicts))))
     if report.compat or report.score.is_told:
         facts.append(Fact("Score", (score(report),)))
     if report.compat:

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ..codec import about
+from ..config.schema import VALIDATE
 from ..events import Outcome
 from ..results.records import Payload, is_finite, mapping_or_empty
 from ..samples import HostSample
@@ -17,6 +18,7 @@ from .compat import MilabenchSummary
 from .finding import Checked, Finding, Severity
 from .mfu import UNKNOWN, Utilisation
 from .monitored import Monitored
+from .node_verdict import NodeVerdict
 from .process import Processes, ProcessResult, by_launch, counted, ended_ok, is_bandwidth
 from .ranks.rank_summary import RankSummary
 from .run_info import UNKNOWN_OUTCOME, RunInfo
@@ -89,6 +91,12 @@ class Row(Struct, frozen=True, dict=True):
     def measuring(self) -> list[Monitored]:
         kept = {process.record.path for process in self.counted}
         return [device for device in self.monitored if device.process.record.path in kept]
+
+    @property
+    def validates(self) -> bool:
+        """Whether nodes are judged by it."""
+        tags = self.config.get("tags")
+        return isinstance(tags, list) and VALIDATE in tags
 
     @property
     def matrix(self) -> Payload:
@@ -204,6 +212,7 @@ class Report(Struct, frozen=True):
     planned: Mapping[str, Payload] = field(default_factory=dict)  # resolved, by name
     score: Score = NO_SCORE
     checks: tuple[Checked, ...] = ()  # what was looked for
+    verdicts: tuple[NodeVerdict, ...] = ()  # on the nodes, of a validation
 
     @property
     def notes(self) -> list[str]:

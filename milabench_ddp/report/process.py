@@ -138,6 +138,11 @@ class ProcessResult(Struct, frozen=True, dict=True):
         return int(self.record.rates.columns["warmup"].values().sum())
 
     @property
+    def is_alone(self) -> bool:
+        """Whether it measures by itself: its device, or all of its node."""
+        return self.record.device is not None or self.record.is_of_each_node
+
+    @property
     def launch(self) -> LaunchKey:
         return str(self.run.path), self.record.repeat
 

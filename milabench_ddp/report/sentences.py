@@ -4,7 +4,7 @@ import math
 import re
 import shlex
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -12,13 +12,16 @@ from operator import attrgetter
 from ..config.schema import SkippedBenchmark
 from ..errors import count_text, shown_names
 from ..events import Outcome
+from ..hostlist import shown_nodes
 from .failure_causes import causes_of
 from .finding import Finding, Severity
 from .grouping import grouped
 from .model import Failure, Report
+from .node_verdict import NodeVerdict, Word, worst
 from .run_info import RunInfo
 
 NAMES = 5  # in a sentence
+REASONS = 3  # of a node
 _SOURCE = re.compile(r" \([^()]*:\d+\)$")  # the place in the configuration: (file:line)
 _PRESET = re.compile(r"(disabled by the preset [^:]+): .*")  # `milabench list` says why
 
@@ -28,6 +31,8 @@ def verdict(report: Report) -> str:
     lost = failed.union(report.unmeasured, *(run.running for run in report.runs))
     well = sum(row.name not in lost for row in report.rows)
     names = {row.name for row in report.rows}.union(*(run.waiting for run in report.runs))
+    if report.verdicts and not report.goes_on and not report.cancelled:
+        return of_nodes(report.verdicts)
     said = f"{well} of {count_text(len(names), 'benchmark')} ok"
     if without := sum(bool(row.summary.why_no_rate) for row in report.rows):
         said += f" ({without} without a rate)"
@@ -53,6 +58,32 @@ def verdict(report: Report) -> str:
     where = f" (in {first.benchmark})" if wrong != first.sentence else ""
     more = f"; {count_text(len(others), 'more error')}" if others else ""
     return f"FAIL: {said}, but {wrong}{where}{more}"
+
+
+def of_nodes(verdicts: Sequence[NodeVerdict]) -> str:
+    counts = Counter(each.verdict for each in verdicts)
+    said = f"{counts[Word.PASS]} of {count_text(len(verdicts), 'node')} pass"
+    if counts[Word.FAIL]:
+        said += f", {counts[Word.FAIL]} fail"
+    if counts[Word.CANNOT_TELL]:
+        said += f", of {counts[Word.CANNOT_TELL]} it cannot be told"
+    return f"{worst(verdicts).upper()}: {said}"
+
+
+def nodes_told(verdicts: Sequence[NodeVerdict]) -> Iterator[str]:
+    """What is said of each node of a validation, once for all of which it is the same."""
+    alike = grouped(((each.verdict, _without_name(each), each.action), each) for each in verdicts)
+    for word, _, action in sorted(alike, key=lambda key: list(Word).index(key[0])):
+        first, *others = alike[word, _, action]
+        nodes = shown_nodes(each.node for each in (first, *others))
+        what = f" -> {action}" if action else ""
+        why = "".join(f"; {reason}" for reason in first.reasons[:REASONS])
+        yield f"{word}: {nodes}{why.replace(';', ':', 1)}{what}"
+
+
+def _without_name(verdict: NodeVerdict) -> tuple[str, ...]:
+    name = re.compile(rf"\b{re.escape(verdict.node)}\b")
+    return tuple(name.sub("", reason) for reason in verdict.reasons)
 
 
 def score(report: Report) -> str:

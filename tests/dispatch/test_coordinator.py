@@ -153,6 +153,16 @@ def test_one_that_needs_more_nodes_than_there_can_be(coordinator: Make) -> None:
     assert not state.is_final
 
 
+@pytest.mark.parametrize(("tags", "outcome"), [({"validate"}, "ok"), (set(), "lost")])
+def test_a_validation_of_all_nodes_is_of_those_that_there_are(
+    coordinator: Make, tags: set[str], outcome: str
+) -> None:
+    run = coordinator(plan(benchmark("all", tags=frozenset(tags)), nodes=3))  # the third never came
+    run.serve()
+    assert run.statuses() == {"all": outcome}
+    assert run.state("all").nodes == (("n0", "n1") if outcome == "ok" else ())
+
+
 def test_no_node_at_all(coordinator: Make) -> None:
     run = coordinator(plan(ONE), nodes=0)
     assert run.serve() is Outcome.FAILED

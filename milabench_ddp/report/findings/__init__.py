@@ -24,6 +24,7 @@ from . import (
     bottlenecks,
     device_faults,
     failed,
+    failed_nodes,
     gradients,
     losses,
     missing_ranks,
@@ -42,9 +43,9 @@ from . import (
 from .finder import Finder, Looked, Measurements
 
 SUBJECTS = (  # in the order in which their findings are shown
-    failed, run_differences, node_differences, device_faults, missing_ranks, program_environment,
-    rate_problems, peaks, unsteady, rank_memory, losses, bottlenecks, throttling, slow, steps,
-    slow_links, gradients, bits_differ,
+    failed, failed_nodes, run_differences, node_differences, device_faults, missing_ranks,
+    program_environment, rate_problems, peaks, unsteady, rank_memory, losses, bottlenecks,
+    throttling, slow, steps, slow_links, gradients, bits_differ,
 )  # fmt: skip
 FINDERS: dict[str, Finder] = {
     name: each

@@ -18,7 +18,7 @@ def unused_node(measured: Measurements) -> Finds:
             yield Found(hostlist(said.nodes), evidence, words, nodes=tuple(said.nodes))
 
 
-@finding("warning", "{loss}", of_runs=True)
+@finding("warning", "{loss}", of_runs=True, fails=True)
 def lost_before(measured: Measurements) -> Finds:
     """Nodes that were lost or did not start, in an earlier attempt or before they were back."""
     for run in measured.states:

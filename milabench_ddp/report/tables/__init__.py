@@ -26,6 +26,7 @@ from . import (
 from .findings_tables import findings, validation
 from .score_table import scores
 from .selection import MadeTable, TableOf
+from .verdicts_table import verdicts
 
 SUBJECTS = (  # in the order in which their tables are shown
     step_tables, strategies, rank_tables, ledger_table, startup_table, memory_table,
@@ -42,6 +43,7 @@ REPORT_TABLES: Mapping[str, Callable[[Report], Table]] = {
     "findings": findings,
     "scores": scores,
     "validation": validation,
+    "verdicts": verdicts,
 }
 
 

@@ -1,0 +1,76 @@
+"""Findings about nodes of a validation where a benchmark broke or hung, and elsewhere did not."""
+
+from collections.abc import Iterator
+
+from ...errors import count_text
+from ...events import Outcome, Status
+from ...results.state import LaunchState, RankCall
+from ..grouping import grouped
+from ..model import Row
+from .finder import Finds, Found, finding
+
+_BROKE = (Status.FAILED, Status.TIMEOUT)
+_NOWHERE = ("T", "t", "D", "Z", "")  # states of ``/proc`` in which a rank waits for no other
+
+
+# Where it broke everywhere, the cause is not the node's.
+@finding(
+    "error",
+    "{where}{broke} of {own} {outcome}[: {reason}]; {well} of {all} ended ok",
+    "see its last lines (report --failures)",
+    section="output",
+    fails=True,
+)
+def failed_on_node(row: Row) -> Finds:
+    """Nodes where processes that measure by themselves broke, and most others did not."""
+    alone = [each for each in row.processes if each.is_alone] if row.validates else []
+    broke = [each for each in alone if each.status in _BROKE]
+    well = sum(each.status is Status.OK for each in alone)
+    if len(broke) > well:
+        return
+    for node, found in grouped((each.record.node, each) for each in broke).items():
+        first = found[0]
+        own = sum(each.record.node == node for each in alone)
+        evidence = {"processes": len(found), "outcome": first.status, "ok": well}
+        words = {
+            "where": f"{node}: " * bool(node),
+            "broke": len(found),
+            "own": count_text(own, "process"),
+            "outcome": "took too long" if first.status is Status.TIMEOUT else "failed",
+            "reason": first.verdict.reason if first.verdict else "",
+            "well": well,
+            "all": len(alone),
+        }
+        yield Found(node, evidence, words, nodes=(node,))
+
+
+@finding(
+    "error",
+    "{place}: rank {rank} did not come to what the others waited in[: {call}]",
+    "see where it was (its .stacks)",
+    section="output",
+    fails=True,
+)
+def hung_on_node(row: Row) -> Finds:
+    """The node whose ranks, alone of all, waited for no other when a launch did not go on."""
+    for run in {id(each.run): each.run for each in row.processes}.values():
+        state = run.state.benchmarks.get(row.name) if run.state and row.validates else None
+        nodes = {record.tag: record.node for record in run.records}
+        for launch in state.launches if state else ():
+            calls = [(nodes.get(tag, ""), call) for tag, call in _calls(launch)]
+            stuck = [(node, call) for node, call in calls if not _waits(call)]
+            found = {node for node, _ in stuck}
+            if len(found) == 1 and any(node not in found for node, _ in calls):
+                node, call = stuck[0]
+                evidence = {"ranks": [each.rank for _, each in stuck], "outcome": launch.outcome}
+                words = {"rank": call.rank, "call": call.call}
+                yield Found(node, evidence, words, nodes=(node,))
+
+
+def _calls(launch: LaunchState) -> Iterator[tuple[str, RankCall]]:
+    for process in () if launch.outcome is Outcome.OK else launch.processes:
+        yield from ((process.tag, call) for call in process.calls if call.rank is not None)
+
+
+def _waits(call: RankCall) -> bool:
+    return bool(call.waits_in) and call.state not in _NOWHERE

@@ -1,0 +1,103 @@
+"""Which nodes of a validation pass: a fold over the findings of its report.
+
+A node fails by each finding that names it and says so (``fails``). It passes if every benchmark
+that measured it found it as fast as its peers. Of all others it cannot be told: what could not be
+measured, or compared, is no fault.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from ...hostlist import natural
+from ...results.records import Run, mapping_or_empty
+from ..finding import Finding, Severity
+from ..findings.finder import Measurements
+from ..grouping import grouped
+from ..model import Row, Rows
+from ..node_verdict import NodeVerdict, Word
+
+ACTIONS = ("isolate", "reboot", "reset", "watch", "")  # the gravest first
+NOT_MEASURED = "nothing was measured there"
+
+
+class Beside(Protocol):
+    """A device beside its peers, as ``peers`` tells it."""
+
+    node: str
+    place: str
+    value: float
+    unit: str
+    median: float
+    lower: float
+    smallest: float
+    word: str
+    why: str
+
+
+def verdicts_of(
+    measured: Measurements,
+    findings: Sequence[Finding],
+    judged: Callable[[Row], Sequence[Beside]] = lambda _: (),
+) -> tuple[NodeVerdict, ...]:
+    """A verdict for each node, in their natural order; none where nothing validates."""
+    rows = [row for row in measured.rows if row.validates]
+    nodes = _nodes(measured, rows)
+    against = grouped((node, each) for each in findings if each.fails for node in each.nodes)
+    unclear = grouped(_unclear(rows, findings, {*against}, nodes))
+    beside = grouped((each.node, (row.name, each)) for row in rows for each in judged(row))
+    made = []
+    for node in nodes:
+        known = beside.get(node, [])
+        unsure = list(unclear.get(node, ()))
+        unsure += [f"{name}: {it.why}" for name, it in known if it.word == Word.CANNOT_TELL]
+        if not known:
+            unsure.append(NOT_MEASURED)
+        mine = against.get(node, [])
+        word = Word.FAIL if mine else Word.CANNOT_TELL if unsure else Word.PASS
+        reasons = tuple(dict.fromkeys([*(each.sentence for each in mine), *unsure]))
+        actions = [each.action for each in mine if each.action in ACTIONS]
+        action = min(actions, key=ACTIONS.index, default="")
+        made.append(_with_numbers(NodeVerdict(node, word, reasons, action), known))
+    host = next(filter(None, map(_host, measured.runs)), "this host")
+    return tuple(each if each.node else replace(each, node=host) for each in made)
+
+
+def _nodes(measured: Measurements, rows: Rows) -> list[str]:
+    """Those that take part, or measured something; on a single host the empty name."""
+    if not rows:
+        return []
+    names = {process.record.node for row in rows for process in row.processes}
+    names.update(*(state.nodes for state in measured.states))
+    return sorted({name for name in names if name} or {""}, key=natural)
+
+
+def _unclear(
+    rows: Rows, findings: Sequence[Finding], failing: set[str], nodes: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """The errors of which no node that failed is the cause, by the nodes that they are about."""
+    where = {row.name: {process.record.node for process in row.processes} for row in rows}
+    for each in findings:
+        if each.severity is not Severity.ERROR or each.fails or each.benchmark not in where:
+            continue
+        concerned = where[each.benchmark] or set(nodes)
+        if not concerned & failing:
+            yield from ((node, each.sentence) for node in each.nodes or concerned)
+
+
+def _with_numbers(made: NodeVerdict, known: Sequence[tuple[str, Beside]]) -> NodeVerdict:
+    compared = [(name, each) for name, each in known if not math.isnan(each.lower)]
+    if not compared:
+        return made
+    name, it = max(compared, key=lambda pair: pair[1].lower)
+    return replace(
+        made, benchmark=name, place=it.place, value=it.value, unit=it.unit, peers=it.median,
+        lower=it.lower, smallest=it.smallest,
+    )  # fmt: skip
+
+
+def _host(run: Run) -> str:
+    meta = next((record.meta for record in run.records if record.meta), {})
+    return str(mapping_or_empty(meta.get("os")).get("nodename") or "")

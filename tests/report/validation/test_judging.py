@@ -1,0 +1,170 @@
+"""Planted clusters whose truth is known, and the verdict on each node."""
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from msgspec import Struct
+from msgspec.structs import replace
+
+from milabench_ddp.codec import write_record
+from milabench_ddp.commands.final_report import exit_code
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.finding import Finding, Severity
+from milabench_ddp.report.findings.finder import Measurements
+from milabench_ddp.report.model import Row
+from milabench_ddp.report.node_verdict import NodeVerdict, Word, worst
+from milabench_ddp.report.sentences import nodes_told, of_nodes
+from milabench_ddp.report.tables import REPORT_TABLES
+from milabench_ddp.report.validation.judging import NOT_MEASURED, verdicts_of
+from milabench_ddp.results.node_state import NodeState, NodeStatus
+from milabench_ddp.results.read_run import read_run
+from milabench_ddp.results.run_dir import RunDir
+from tests.support.result_files import config, end, line, rates, start, write, write_state
+
+NODES = ("node1", "node2", "node10")
+TAGS = ["validate", "quick"]
+
+
+class Known(Struct, frozen=True):
+    """What a test says of a device."""
+
+    node: str
+    word: str = "pass"
+    why: str = ""
+    place: str = "device 0"
+    value: float = 99.0
+    unit: str = "TFLOP/s"
+    median: float = 100.0
+    lower: float = 0.01
+    smallest: float = 0.05
+
+
+def planted(folder: Path, nodes: Sequence[str] = NODES, **states: NodeState) -> Measurements:
+    """A run of a benchmark with a process on each node; ``states`` of nodes that are not well."""
+    write_state(folder, "ok", {"flops": "ok"})
+    for node in nodes:
+        tag = ["flops", "D0", *filter(None, [node])]
+        settings = config("flops", tag=tag, device=0, tags=TAGS, num_machines=len(nodes))
+        about = line("meta", {"node": node, "os": {"nodename": "here"}})
+        write(folder, ".".join(tag), settings, about, start(), rates([100.0] * 20), end(0))
+        if node:
+            write_record(RunDir(folder).node_json(node), NodeState(node, NodeStatus.JOINED))
+    for node in states.values():
+        write_record(RunDir(folder).node_json(node.name), node)
+    made = report_of([folder])
+    return Measurements(False, [read_run(folder)], made.rows)
+
+
+def judge(*known: Known) -> Callable[[Row], Sequence[Known]]:
+    return lambda row: known if row.name == "flops" else ()
+
+
+def against(*nodes: str, **fields: object) -> Finding:
+    sentence = f"{nodes[0]} is broken"
+    made = Finding(sentence, name="x", severity=Severity.ERROR, nodes=nodes, fails=True)
+    return replace(made, **fields)
+
+
+def words(verdicts: Sequence[NodeVerdict]) -> dict[str, str]:
+    return {each.node: str(each.verdict) for each in verdicts}
+
+
+def test_all_pass_where_each_is_as_fast_as_its_peers(tmp_path: Path) -> None:
+    known = [Known(node, lower=0.001 * rank) for rank, node in enumerate(NODES)]
+    made = verdicts_of(planted(tmp_path), (), judge(*known))
+    assert words(made) == dict.fromkeys(NODES, "pass")  # in their natural order
+    assert [each.reasons for each in made] == [(), (), ()]
+    assert of_nodes(made) == "PASS: 3 of 3 nodes pass"
+
+
+@pytest.mark.parametrize("odd", NODES)
+def test_the_node_that_a_finding_names_fails(tmp_path: Path, odd: str) -> None:
+    found = against(odd, action="reset"), against(odd, sentence="its fan", action="isolate")
+    made = verdicts_of(planted(tmp_path), found, judge(*map(Known, NODES)))
+    assert words(made) == {node: "fail" if node == odd else "pass" for node in NODES}
+    (bad,) = (each for each in made if each.verdict is Word.FAIL)
+    assert bad.reasons == (f"{odd} is broken", "its fan")
+    assert bad.action == "isolate"  # the gravest
+    assert next(nodes_told(made)) == f"fail: {odd}: {odd} is broken; its fan -> isolate"
+
+
+def test_a_finding_that_fails_nobody_is_no_reason(tmp_path: Path) -> None:
+    found = against(NODES[0], fails=False, severity=Severity.WARNING)
+    made = verdicts_of(planted(tmp_path), [found], judge(*map(Known, NODES)))
+    assert words(made) == dict.fromkeys(NODES, "pass")
+
+
+def test_what_could_not_be_compared_is_no_fault(tmp_path: Path) -> None:
+    """A node passes only by all that measured it."""
+    known = [
+        *(Known(NODES[0]), Known(NODES[0], "cannot tell", "it has no peers", lower=math.nan)),
+        *(Known(NODES[1]), Known(NODES[1])),
+    ]
+    made = verdicts_of(planted(tmp_path), (), judge(*known))
+    assert words(made) == {"node1": "cannot tell", "node2": "pass", "node10": "cannot tell"}
+    assert made[0].reasons == ("flops: it has no peers",)
+    assert made[2].reasons == (NOT_MEASURED,)
+    assert (made[0].value, made[0].smallest) == (99.0, 0.05)  # what is known is told
+    assert of_nodes(made) == "CANNOT TELL: 1 of 3 nodes pass, of 2 it cannot be told"
+
+
+def test_an_error_of_which_no_node_is_the_cause(tmp_path: Path) -> None:
+    broke = Finding("flops: it broke", "flops", severity=Severity.ERROR)
+    known = judge(*map(Known, NODES))
+    made = verdicts_of(planted(tmp_path), [broke], known)
+    assert words(made) == dict.fromkeys(NODES, "cannot tell")
+    assert {each.reasons for each in made} == {("flops: it broke",)}
+    explained = verdicts_of(planted(tmp_path / "b"), [broke, against("node2")], known)
+    assert words(explained) == {"node1": "pass", "node2": "fail", "node10": "pass"}
+
+
+def test_nodes_that_never_came_or_were_lost_fail(tmp_path: Path) -> None:
+    states = {
+        "a": NodeState("node0", NodeStatus.FAILED, "no GPU"),
+        "b": NodeState("node2", NodeStatus.LOST, "has sent no heartbeat"),
+        "c": NodeState("node10", NodeStatus.JOINED, losses=("has sent no heartbeat",)),
+    }
+    planted(tmp_path, **states)
+    made = report_of([tmp_path])
+    fails = {each.node: each for each in made.verdicts if each.verdict is Word.FAIL}
+    assert list(fails) == ["node0", "node2", "node10"]
+    assert fails["node0"].reasons[0] == "node0 did not start: no GPU"
+    assert "then it took part again" in fails["node10"].reasons[0]
+    assert exit_code(made) == 1
+
+
+def test_the_number_is_that_furthest_below_its_peers(tmp_path: Path) -> None:
+    known = [Known(NODES[0], place=f"device {k}", lower=0.01 * (k == 5)) for k in range(8)]
+    first, *_ = verdicts_of(planted(tmp_path), (), judge(*known))
+    assert (first.benchmark, first.place, first.lower) == ("flops", "device 5", 0.01)
+
+
+def test_a_single_host_has_a_name(tmp_path: Path) -> None:
+    (alone,) = verdicts_of(planted(tmp_path, [""]), [against("")], judge(Known("")))
+    assert (alone.node, alone.verdict) == ("here", Word.FAIL)
+
+
+def test_other_runs_judge_no_node(tmp_path: Path) -> None:
+    write(tmp_path, "b.D0", config("b", device=0), start(), rates([1.0] * 5), end(0))
+    made = report_of([tmp_path])
+    assert made.verdicts == ()
+    assert REPORT_TABLES["verdicts"](made).rows == ()
+
+
+@pytest.mark.parametrize(
+    ("all_of_them", "gravest", "code"),
+    [
+        (["pass", "pass"], "pass", 0),
+        (["pass", "fail", "cannot tell"], "fail", 1),
+        (["cannot tell", "pass"], "cannot tell", 3),
+    ],
+)
+def test_the_worst_is_the_exit_code(
+    tmp_path: Path, all_of_them: list[str], gravest: str, code: int
+) -> None:
+    planted(tmp_path)
+    made = [NodeVerdict(f"n{k}", Word(word)) for k, word in enumerate(all_of_them)]
+    assert worst(made) == gravest
+    assert exit_code(replace(report_of([tmp_path]), verdicts=tuple(made))) == code

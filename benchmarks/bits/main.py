@@ -27,9 +27,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from benchmarks.bits.digests import Digests, Passes
+from benchmarks.bits.digests import WHOLE, Digests, Passes
 from benchmarks.bits.network import Network
 from benchmarks.common import cli, program
 from benchmarks.common.device import told
@@ -38,6 +39,8 @@ from benchmarks.common.precision import PRECISIONS, PURE
 from benchmarks.common.session import Session, session
 
 DECIDES = ("kind", "name", "capability", "torch", "cuda", "hip", "cudnn")  # the order of additions
+
+FLIPPED = "layer 1 up: product"  # where a planted bit flips
 
 
 def options() -> argparse.ArgumentParser:
@@ -86,12 +89,23 @@ def like(device: torch.device, args: argparse.Namespace) -> dict[str, Any]:
     return common | {name: getattr(args, name) for name in asked}
 
 
+def flip(values: Tensor) -> None:
+    """Flip the last bit of the mantissa of the first element."""
+    values.detach().view(-1)[:1].view(WHOLE[values.element_size()]).bitwise_xor_(1)
+
+
 def check(run: Session, args: argparse.Namespace) -> None:
     precision = PRECISIONS[args.dtype]
     precision.activate(run.device)
     digests, passes = Digests(run.device), Passes(args.steps)
     size = args.width, args.tokens
-    network = Network(*size, precision.dtype, run.device, args.seed, digests.add)
+
+    def seen(name: str, values: Tensor) -> None:
+        if name == FLIPPED and run.plants.flips(passes.done, args.steps):
+            flip(values)
+        digests.add(name, values)
+
+    network = Network(*size, precision.dtype, run.device, args.seed, seen)
     names: list[str] = []
     for _ in run.steps(
         count(),
@@ -110,7 +124,7 @@ def check(run: Session, args: argparse.Namespace) -> None:
         if passes.done % args.steps == 0:
             network.restart()
         digests.start()
-        network.step()
+        run.log_loss(network.step())
         passes.take(digests.take())
     run.report(bits=passes.verdict(names), compute_dtype=precision.compute_dtype)
 

@@ -72,14 +72,15 @@ class Network:
                 weight.copy_(self._start[name])
         self._optimizer = self._new_optimizer()
 
-    def step(self) -> None:
-        """Train one step."""
+    def step(self) -> Tensor:
+        """Train one step; returns its loss."""
         self._optimizer.zero_grad()
         loss = self._loss()
         loss.backward()
         self._optimizer.step()
         for name, weight in self._weights.items():
             self._seen(f"{name}: weights", weight)
+        return loss.detach()
 
     def _loss(self) -> Tensor:
         hidden = self._product("embedding", self._inputs)

@@ -24,6 +24,7 @@ def timed_observations(
     together, because they wait for each other after the warm-up. No rank waits between
     observations.
     """
+    call = run.plants.called(call, run.device)
     done, parts = part
     clock = clock_of(run.device)
     begin = clock.mark()

@@ -22,6 +22,7 @@ from benchmarks.common.instrument_cost import FEWEST_PAIRS, MOST_PAIRS
 from benchmarks.common.marks import Waits
 from benchmarks.common.memory_phases import MemoryPhases
 from benchmarks.common.metrics import Emitter
+from benchmarks.common.plant import Plants
 from benchmarks.common.rank_summary import RankSummary
 from benchmarks.common.startup import Startup, deadline, launch_age
 from benchmarks.common.timing import INTERVAL, Losses, StepTimer
@@ -55,6 +56,7 @@ class Session:
         self._collections: Collections | None = None  # once the measured steps begin
         self._memory_peak: list[float] | None = None  # until the measured steps have ended
         self.failure: Exception | None = None
+        self.plants = Plants()
 
     @property
     def device(self) -> torch.device:
@@ -108,10 +110,12 @@ class Session:
             spare=partial(self.spare_steps, *FOR_COST) if few_tell_cost else int,
         )
         if seconds is None and warmup < SHORTEST_WARMUP:  # it does not tell how long a step takes
-            return self._timer.steps(batches, count, warmup)
+            timed = self._timer.steps(batches, count, warmup)
+            return self.plants.steps(timed, self.device)
         warmup = max(warmup, SHORTEST_WARMUP if seconds is None else TIMED_WARMUP)
         measured = partial(self._measured_steps, count, seconds)
-        return self._timer.steps(batches, measured, partial(self._warmup_steps, warmup, seconds))
+        timed = self._timer.steps(batches, measured, partial(self._warmup_steps, warmup, seconds))
+        return self.plants.steps(timed, self.device)
 
     def lap(self) -> None:
         """Mark the end of a part of the step, if it has several."""
@@ -122,7 +126,7 @@ class Session:
     def log_loss(self, loss: torch.Tensor) -> None:
         """Report this loss together with the time of its step, without waiting for it now."""
         if self._timer is not None:
-            self._timer.log_loss(loss)
+            self._timer.log_loss(self.plants.loss(loss))
 
     @property
     def mean_ms(self) -> float:
@@ -259,6 +263,7 @@ def session(kind: str | None, *, distributed: bool = False) -> Iterator[Session]
         group = Group.join(kind, startup.done) if distributed else Group.alone(kind)
         emitter.data("main", device=told(group.device))
         running = Session(group, emitter, startup)
+        running.plants.tell(emitter)
         try:
             yield running
         except BaseException as error:

@@ -100,12 +100,14 @@ def observe(args: argparse.Namespace, run: Session, units: Sequence[Together]) -
     """
     group = run.group
     for done, unit in enumerate(units):
-        call: Callable[[], None] = _nothing
+        call: Callable[[], object] = _nothing
         own = [ways for ways in unit if any(group.rank in way for way in ways)]
         for ways in own:  # one, or none
             data = message(group.rank, args.bytes, group.device)
             result = torch.zeros_like(data)
-            call = exchange(ways, group.rank, data, result)
+            call = run.plants.over_link(
+                exchange(ways, group.rank, data, result), ways[0], group.device
+            )
             call()
             for sender, receiver in ways:
                 if receiver == group.rank:
@@ -222,6 +224,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             raise UnsupportedError(
                 f"{most} ranks have too many pairs to measure one by one: use --schedule rounds"
             )
+        run.plants.meet(group.gather(run.plants.place))
         if group.rank == 0:
             start_barrier(emitter)  # the others wait in the barrier
         dist.barrier()  # all ranks have to take part in the first operation

@@ -28,6 +28,7 @@ from ..shown_streams import shown_output
 from ..streams import prepare_streams
 from . import shared_folder
 from .agent import Agent, CoordinatorConnection, CoordinatorLostError
+from .agent_plants import plant
 from .gpu_preflight import check_gpus
 from .protocol import AwakeClock, Heartbeat, Hello, Problem, Timeouts, ToAgent
 from .run_context import read_plan
@@ -35,7 +36,8 @@ from .schedulers import start_again
 from .this_host import address_of, launch_runner, own_node
 from .transport import Connection, Stream, heartbeats
 
-NODE = "MILABENCH_NODE"  # tells a program the name of its node
+# They tell a program the name and the rank of its node.
+NODE, NODE_RANK = "MILABENCH_NODE", "MILABENCH_NODE_RANK"
 
 
 class AgentOptions(Struct, frozen=True):
@@ -86,11 +88,12 @@ def _serve(options: AgentOptions, connection: CoordinatorConnection) -> None:
     run = RunDir(options.run)
     witness = shared_folder.leave_witness(run)
     plan = read_plan(run)
+    plant(plan.benchmarks, (str(options.rank), options.name or options.address), os.environ)
     node, visible = own_node(plan, options.rank, options.parts, options.name)
     interface = plan.runner.network_interface if plan.runner else None
     address = address_of(interface) if interface else options.address
     machine = collect(plan.arch, node, sys.argv, os.environ)
-    environ = {**os.environ, NODE: node.name}
+    environ = {**os.environ, NODE: node.name, NODE_RANK: str(options.rank)}
     with ExitStack() as stack:
         with heartbeats(
             lambda: connection.stream.send_now(Heartbeat()), options.timeouts.heartbeat

@@ -41,7 +41,7 @@ def recorded_weight(config: Payload) -> float:
 
 FACTS = ("model", "shares", "correctness")
 """The keys of payloads that a program reports once, about itself."""
-TABLES = ("comm", "comm_fit", "sweep", "bandwidth", "pair", "bits")
+TABLES = ("comm", "comm_fit", "sweep", "bandwidth", "pair", "bits", "planted")
 """The keys of payloads that it reports for one size or shape after another, a table row each."""
 
 

@@ -30,6 +30,7 @@ from . import (
     missing_ranks,
     node_differences,
     peaks,
+    planted,
     program_environment,
     rank_memory,
     rate_problems,
@@ -45,7 +46,7 @@ from .finder import Finder, Looked, Measurements
 SUBJECTS = (  # in the order in which their findings are shown
     failed, failed_nodes, run_differences, node_differences, device_faults, missing_ranks,
     program_environment, rate_problems, peaks, unsteady, rank_memory, losses, bottlenecks,
-    throttling, slow, steps, slow_links, gradients, bits_differ,
+    throttling, slow, steps, slow_links, gradients, bits_differ, planted,
 )  # fmt: skip
 FINDERS: dict[str, Finder] = {
     name: each

@@ -1,0 +1,245 @@
+"""Faults that are planted on purpose, so that it can be seen whether they are found.
+
+    MILABENCH_PLANT=slow:0.1@node3,hang:20@2/1
+
+is a list of ``fault:value@node/device``. A node is named by its name, or by its rank in the run; a
+device by its local rank, or as the variable for visible devices does. Without them all have it.
+
+    slow:SHARE       each step or call takes so much longer, by more work of the device
+    delay_link:MS    a message takes so much longer between two nodes: delay_link:5@node1..node2
+    flip:STEP        the last bit of a product flips once, in a step of ``bits``
+    flip_always:STEP the same in each pass
+    hang:STEP        nothing goes on from this step on
+    exit:STEP        the process ends without a word
+    nan:STEP         from this step on the loss is NaN
+    disk:STEP        a file is written where no space is left
+
+Steps are counted from 0, warm-up first. ``env`` and ``kill`` are for agents, which heed them. What
+is planted in a process is told in its metric lines: no such run can be taken for a real one.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from benchmarks.common.clocks import clock_of
+from benchmarks.common.failure import UnsupportedError
+from benchmarks.common.metrics import Emitter
+
+VARIABLE = "MILABENCH_PLANT"
+OF_STEPS = ("slow", "hang", "exit", "nan", "disk", "flip", "flip_always")
+OF_LINKS = ("delay_link",)
+OF_AGENTS = ("env", "kill")
+KINDS = (*OF_STEPS, *OF_LINKS, *OF_AGENTS)
+BETWEEN = ".."  # the two nodes of a link
+SIDE = 256  # of the matrices whose products are the work of ``slow``
+PRODUCTS = 20  # that tell how long one takes
+TIMED = range(1, 4)  # the steps that tell how long one takes, after the first
+
+Batch = TypeVar("Batch")
+Place = tuple[str, str]
+"""The name and the rank of a node."""
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A fault, and where it is planted."""
+
+    text: str
+    kind: str
+    value: str
+    node: str = ""  # empty: all
+    device: str = ""  # empty: all
+
+    @property
+    def number(self) -> float:
+        return float(self.value or 0)
+
+    def is_link(self, *ends: Place) -> bool:
+        """Whether it is between two nodes, in either order."""
+        first, _, second = self.node.partition(BETWEEN)
+        mine, other = ends
+        return (first in mine and second in other) or (first in other and second in mine)
+
+
+def parsed(text: str) -> list[Plant]:
+    """The faults of a text; raises ``UnsupportedError`` for one that does not exist."""
+    found = []
+    for each in filter(None, text.split(",")):
+        what, _, where = each.partition("@")
+        kind, _, value = what.partition(":")
+        node, _, device = where.partition("/")
+        plant = Plant(each, kind, value, node, device)
+        if kind not in KINDS:
+            raise UnsupportedError(f"{VARIABLE}={text}: {kind!r} is not one of {', '.join(KINDS)}")
+        try:
+            is_number = kind in OF_AGENTS or plant.number >= 0
+        except ValueError:
+            is_number = False
+        if not is_number or (kind in OF_LINKS and BETWEEN not in node):
+            raise UnsupportedError(f"{VARIABLE}={text}: {each!r} is not {usage(kind)}")
+        found.append(plant)
+    return found
+
+
+def usage(kind: str) -> str:
+    """How a fault is written, after ``is not``."""
+    value = {"slow": "a share of a step", "delay_link": "milliseconds"}.get(kind, "a step")
+    where = "@node1..node2" if kind in OF_LINKS else ""
+    return f"{kind}:NUMBER{where}, where the number is {value}"
+
+
+class Plants:
+    """The faults of this process, which its loops heed."""
+
+    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
+        self.place = environ.get("MILABENCH_NODE", ""), environ.get("MILABENCH_NODE_RANK", "0")
+        visible = ("LOCAL_RANK", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ZE_AFFINITY_MASK")
+        device = next((environ[name] for name in visible if name in environ), "")
+        planted = parsed(environ.get(VARIABLE, ""))
+        self._links = [each for each in planted if each.kind in OF_LINKS]
+        self._here = {
+            each.kind: each
+            for each in planted
+            if each.kind in OF_STEPS
+            and each.node in ("", *self.place)
+            and each.device in ("", device)
+        }
+        self._places: Sequence[Place] = ()  # of all ranks
+        self._step = -1
+
+    def tell(self, emitter: Emitter) -> None:
+        """Tell what is planted here, so that nobody takes it for a fault of the machine."""
+        links = [each for each in self._links if {*each.node.split(BETWEEN)} & {*self.place}]
+        for each in [*self._here.values(), *links]:
+            emitter.data("main", planted={"fault": each.text, "node": self.place[0]})
+
+    def steps(self, timed: Iterator[Batch], device: torch.device) -> Iterator[Batch]:
+        """The same batches; what is planted happens at the beginning of the body of its step."""
+        if not self._here:
+            yield from timed
+            return
+        slower = self._slower(device)
+        for batch in timed:
+            self._step += 1
+            self._strike()
+            slower.begin()
+            yield batch
+            slower.end()
+
+    def called(self, call: Callable[[], object], device: torch.device) -> Callable[[], object]:
+        """The same call; what is planted happens before it."""
+        if not self._here:
+            return call
+        slower = self._slower(device)
+
+        def planted() -> None:
+            self._step += 1
+            self._strike()
+            slower.begin()
+            call()
+            slower.end()
+
+        return planted
+
+    def loss(self, loss: Tensor) -> Tensor:
+        return loss * float("nan") if self._is_due("nan", self._step, once=False) else loss
+
+    def flips(self, step: int, steps: int) -> bool:
+        """Whether a bit flips in a step of all passes of ``steps``."""
+        return self._is_due("flip", step) or self._is_due("flip_always", step % steps)
+
+    def meet(self, places: Sequence[Place]) -> None:
+        """Know the nodes of all ranks."""
+        self._places = places
+
+    def over_link(
+        self, call: Callable[[], object], ranks: Sequence[int], device: torch.device
+    ) -> Callable[[], object]:
+        """The same call, which is a message between two ranks; a planted link delays it."""
+        ends = [self._places[rank] for rank in ranks] if self._links else []
+        ms = sum(each.number for each in self._links if each.is_link(*ends))
+        if not ms:
+            return call
+        clock = clock_of(device)
+
+        def delayed() -> None:
+            if clock.can_hold:
+                clock.hold(ms)
+            else:
+                time.sleep(
+                    ms / 1e3
+                )  # no core is taken from others, as no wait for a link takes one
+            call()
+
+        return delayed
+
+    def _slower(self, device: torch.device) -> "Slower":
+        slow = self._here.get("slow")
+        return Slower(slow.number if slow else 0.0, device)
+
+    def _is_due(self, kind: str, step: int, *, once: bool = True) -> bool:
+        plant = self._here.get(kind)
+        if plant is None:
+            return False
+        return step == plant.number if once else step >= plant.number
+
+    def _strike(self) -> None:
+        if self._is_due("exit", self._step):
+            os._exit(1)
+        while self._is_due("hang", self._step):
+            time.sleep(1)
+        if self._is_due("disk", self._step):
+            with open("/dev/full", "w") as full:  # the kernel's own word for it
+                full.write("what does not fit")
+
+
+class Slower:
+    """Makes steps longer by a share, with work of the device: a sleep would give others its cores.
+
+    The work is products of small matrices, as many as take this share of the first steps.
+    """
+
+    def __init__(self, share: float, device: torch.device) -> None:
+        self._share, self._clock = share, clock_of(device)
+        self._matrix = torch.zeros(SIDE, SIDE, device=device)
+        self._seen = 0  # steps
+        self._step_ms: list[float] = []
+        self._products = 0.0  # for each step
+        self._owed = 0.0
+
+    def begin(self) -> None:
+        """Work, at the beginning of a step."""
+        if not self._share:
+            return
+        if self._seen in TIMED:
+            self._mark = self._clock.mark()
+        self._owed += self._products
+        while self._owed >= 1:
+            torch.mm(self._matrix, self._matrix)
+            self._owed -= 1
+
+    def end(self) -> None:
+        """Learn how long the first steps take."""
+        if not self._share:
+            return
+        if self._seen in TIMED:
+            self._step_ms.append(self._until_now(self._mark))
+        if self._seen == TIMED[-1]:
+            torch.mm(self._matrix, self._matrix)  # the first takes longer
+            begin = self._clock.mark()
+            for _ in range(PRODUCTS):
+                torch.mm(self._matrix, self._matrix)
+            product_ms = max(self._until_now(begin) / PRODUCTS, 1e-6)
+            self._products = self._share * min(self._step_ms) / product_ms
+        self._seen += 1
+
+    def _until_now(self, begin: object) -> float:
+        now = self._clock.mark()
+        self._clock.wait(now)
+        return self._clock.milliseconds(begin, now)

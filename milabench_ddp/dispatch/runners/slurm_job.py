@@ -1,5 +1,7 @@
 """The jobs that submitit submits to Slurm: each runs a coordinator in its batch step.
 
+    python -m milabench_ddp.dispatch.runners.slurm_job runs/x
+
 The coordinator starts the agents as steps of its job (``srun --overlap``), of several nodes each,
 and exchanges messages with them through srun's pipes. So Slurm starts, ends and accounts for them.
 """
@@ -63,7 +65,7 @@ ORPHAN = (
 
 
 class JobTask(Struct, frozen=True):
-    """The task that submitit runs in a job, as a pickled object: the job's coordinator."""
+    """The coordinator of a job; without Slurm, submitit pickles it and runs it."""
 
     run: str
     job: str
@@ -84,9 +86,6 @@ class JobTask(Struct, frozen=True):
             benchmarks = missing_of_job(run, plan, read_record(run.job_json(self.job), JobState))
             if not benchmarks:
                 return Outcome.OK  # a job that starts again may have nothing left to do
-            if not _is_on_record(run, own_id()):
-                print(ORPHAN.format(shlex.quote(str(run.path))), flush=True)
-                return Outcome.CANCELLED
             if sum(not job.state for job in read_header(run).jobs) == 1:
                 begin_attempt(run)  # else its nodes may be those of another job
             with slurm_queue.ended_by_slurm():
@@ -187,9 +186,21 @@ def _end_waiting(run: RunDir, benchmarks: Iterable[Benchmark], stopped: Verdict)
             save_state(run, run.state_json(benchmark.name), state)
 
 
-def _is_on_record(run: RunDir, job: str) -> bool:
+def main(path: str) -> None:
+    """Run the coordinator of the Slurm job that this process is in.
+
+    Its record has the names of its benchmarks. The command that submits it writes the record.
+    """
+    signal.signal(signal.SIGUSR2, signal.SIG_IGN)  # it may come while this waits
+    run = RunDir(Path(path))
     for _ in range(_PATIENCE):
-        if not job or job in [known.id for known in read_header(run).jobs]:
-            return True
+        for job in read_header(run).jobs:
+            if job.id == own_id():
+                JobTask(path, job.name)()
+                return
         time.sleep(1.0)
-    return False
+    print(ORPHAN.format(shlex.quote(path)), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -193,11 +193,28 @@ def test_a_job_that_is_on_no_record_does_nothing(
     """The command that submitted it was killed before it could note it, and may be resumed."""
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setattr(slurm_job.time, "sleep", lambda _: None)
-    it = task(tmp_path, b=RATE)
+    task(tmp_path, b=RATE)
     with_jobs(tmp_path, "8")
-    assert it() is Outcome.CANCELLED
+    slurm_job.main(str(tmp_path))
     assert status(tmp_path, "b") == "none"
     assert "does not know this job" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("handlers")
+@pytest.mark.parametrize("index", ["0", "1"])
+def test_a_job_finds_its_benchmarks_once_its_id_is_on_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, index: str
+) -> None:
+    """It may begin before the command that submitted it has noted it."""
+    monkeypatch.setenv("SLURM_JOB_ID", "9")
+    monkeypatch.setenv("SLURM_ARRAY_JOB_ID", "7")
+    monkeypatch.setenv("SLURM_ARRAY_TASK_ID", index)
+    task(tmp_path, b=RATE)
+    monkeypatch.setattr(slurm_job.time, "sleep", lambda _: with_jobs(tmp_path, "7_0", "7_1"))
+    ran = []
+    monkeypatch.setattr(JobTask, "__call__", lambda it: ran.append(it))
+    slurm_job.main(str(tmp_path))
+    assert ran == [JobTask(str(tmp_path), f"job7_{index}")]
 
 
 @pytest.mark.usefixtures("handlers")

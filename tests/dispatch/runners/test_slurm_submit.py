@@ -1,6 +1,7 @@
 """Submission of jobs to Slurm; ``sbatch`` is a script of the test."""
 
 import shlex
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from milabench_ddp.codec import read_record
 from milabench_ddp.config.runner_profile import RunnerProfile, read_profile
+from milabench_ddp.dispatch.runners import slurm_job
 from milabench_ddp.dispatch.runners.slurm import _last_words, submit
 from milabench_ddp.dispatch.runners.slurm_script import flags
 from milabench_ddp.errors import DispatchError
@@ -74,6 +76,8 @@ def test_jobs_of_one_size_are_an_array(sbatch: Callable[[str], Path], folder: Ru
     assert script.count("#SBATCH --no-kill") == script.count("\ntrap : TERM USR2\n") == 2
     assert "#SBATCH --signal=USR2@90" in script
     assert "srun" not in script
+    command = f"{shlex.quote(sys.executable)} -u -m {slurm_job.__name__} {folder.path} "
+    assert script.count(f"\n{command}") == 2  # each finds its own benchmarks
     assert read_record(folder.job_json("c"), JobState).benchmarks == ("c",)
 
 

@@ -18,6 +18,7 @@ from ..results.node_state import (
 )
 from ..results.read_state import ignore
 from ..results.run_dir import RunDir
+from .slurm_queue import own_id
 
 Clock = Callable[[], float]  # seconds
 PATIENCE = 5.0  # seconds for more nodes to have the same problem, while some are expected
@@ -89,8 +90,9 @@ class NodeRecords:
         self._told: set[str] = set()  # what hindered the writing of states
         self._has_changed = False  # since the last ``tell``
         before = dict.fromkeys(names, NodeState("")) | read_nodes(run, ignore)
-        self.states = {name: NodeState(name, losses=before[name].all_losses) for name in names}
+        self.states = {}
         for name in names:
+            self.states[name] = NodeState(name, losses=before[name].all_losses, job=own_id())
             self._write(name)
 
     @property
@@ -109,7 +111,8 @@ class NodeRecords:
     def change(self, name: str, state: NodeState) -> None:
         before = self.states[name]
         is_past = state.status in (NodeStatus.JOINED, NodeStatus.LEFT_OUT)
-        state = replace(state, losses=before.all_losses if is_past else before.losses)
+        losses = before.all_losses if is_past else before.losses
+        state = replace(state, losses=losses, job=before.job)
         if state != before:
             self.states[name], self._has_changed = state, True
             self._write(name)

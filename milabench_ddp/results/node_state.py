@@ -4,7 +4,7 @@ The coordinator of the nodes writes them; ``run``, ``watch`` and ``report`` read
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from enum import StrEnum
 from itertools import chain
@@ -45,6 +45,7 @@ class NodeState(Struct, frozen=True):
     clock_error: float = 0.0  # the uncertainty of that, in seconds
     warnings: tuple[str, ...] = ()  # of its preflight: what some benchmarks will lack there
     losses: tuple[str, ...] = ()  # problems that it had before, also in earlier attempts
+    job: str = ""  # the id of its Slurm job
 
     @property
     def is_expected(self) -> bool:
@@ -98,11 +99,12 @@ def leave_out(state: NodeState) -> NodeState:
     return replace(state, status=NodeStatus.LEFT_OUT, reason="", log=(), losses=state.all_losses)
 
 
-def begin_attempt(run: RunDir) -> None:
-    """Keep what nodes did in an earlier attempt, none of which may go on, as of the past."""
+def begin_attempt(run: RunDir, others: Container[str] = ()) -> None:
+    """Keep what nodes did in an earlier attempt as of the past, but those of other jobs."""
     for name, state in read_nodes(run, lambda *_: None).items():
-        with suppress(RunDirError):  # a full disk is told where a state is lost by it
-            write_record(run.node_json(name), leave_out(state), is_durable=False)
+        if state.job not in others:
+            with suppress(RunDirError):  # a full disk is told where a state is lost by it
+                write_record(run.node_json(name), leave_out(state), is_durable=False)
 
 
 def problems(nodes: Iterable[NodeState]) -> Iterator[NodesSaid]:

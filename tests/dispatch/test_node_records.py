@@ -124,6 +124,20 @@ def test_a_loss_is_kept_when_the_node_is_back_and_over_attempts(tmp_path: Path) 
     }
 
 
+def test_a_node_keeps_the_job_that_it_is_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = RunDir(tmp_path)
+    run.nodes.mkdir()
+    for job in ("7", "8"):
+        monkeypatch.setenv("SLURM_JOB_ID", job)
+        records = NodeRecords(run, [f"n{job}", "both"], RecordedProgress())
+        for name in records.states:
+            records.change(name, NodeState(name, NodeStatus.JOINED))
+    found = read_nodes(run, refuse).values()
+    assert {state.name: state.job for state in found} == {"n7": "7", "n8": "8", "both": "8"}
+
+
 def test_a_node_that_is_left_out_is_told() -> None:
     told = RecordedProgress()
     teller = NodeTeller(told)

@@ -86,8 +86,7 @@ class JobTask(Struct, frozen=True):
             benchmarks = missing_of_job(run, plan, read_record(run.job_json(self.job), JobState))
             if not benchmarks:
                 return Outcome.OK  # a job that starts again may have nothing left to do
-            if sum(not job.state for job in read_header(run).jobs) == 1:
-                begin_attempt(run)  # else its nodes may be those of another job
+            begin_attempt(run, {job.id for job in read_header(run).jobs} - {own_id()})
             with slurm_queue.ended_by_slurm():
                 return self._run(run, plan, benchmarks, earlier)
 

@@ -218,16 +218,22 @@ def test_a_job_finds_its_benchmarks_once_its_id_is_on_record(
 
 
 @pytest.mark.usefixtures("handlers")
-@pytest.mark.parametrize(("jobs", "then"), [("7", NodeStatus.LEFT_OUT), ("78", NodeStatus.LOST)])
-def test_nodes_of_an_earlier_start_are_of_the_past_unless_they_may_be_another_jobs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: str, then: NodeStatus
+def test_nodes_of_an_earlier_start_are_of_the_past_but_those_of_other_jobs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    it = task(tmp_path, good=RATE)
-    with_jobs(tmp_path, *jobs)
-    write_record(RunDir(tmp_path).node_json("n9"), NodeState("n9", NodeStatus.LOST, "is gone"))
+    """What they have lost stays a finding, but is no error of what has run again elsewhere."""
+    monkeypatch.setattr(slurm_job, "own_id", lambda: "7_1")
+    monkeypatch.setattr(JobTask, "_nodes", contextmanager(lambda *_: iter([None])))
+    monkeypatch.setattr(Coordinator, "execute", lambda _: Outcome.OK)
+    it, run = task(tmp_path, good=RATE), RunDir(tmp_path)
+    with_jobs(tmp_path, "7_0", "7_1", "7_2")
+    for name, job in (("n1", "7_0"), ("n5", "7_1"), ("n9", "7_2")):
+        write_record(run.node_json(name), NodeState(name, NodeStatus.LOST, "is gone", job=job))
     assert it() is Outcome.OK
-    assert read_nodes(RunDir(tmp_path), refuse)["n9"].status is then
+    found = read_nodes(run, refuse).values()
+    lost, left_out = NodeStatus.LOST, NodeStatus.LEFT_OUT
+    assert [state.status for state in found] == [lost, left_out, lost]
+    assert all(state.all_losses == ("is gone",) for state in found)
 
 
 @pytest.mark.usefixtures("handlers")

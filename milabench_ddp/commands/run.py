@@ -4,7 +4,7 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from functools import partial
@@ -12,10 +12,11 @@ from pathlib import Path
 
 from msgspec import structs
 
-from ..codec import plain
+from ..codec import plain, write_record
 from ..config.load import load
 from ..config.merge import read_suite
 from ..config.runner_profile import read_profile
+from ..config.schema import VALIDATE
 from ..config.shipped import find_config
 from ..config.tree import finalize, to_plain
 from ..dispatch.node_request import NodeRequest
@@ -34,6 +35,7 @@ from ..options.suite import RunOptions, fixed_options
 from ..plan.planner import new_seed, plan_launches
 from ..results.find_run import named_run
 from ..results.former import former_runs
+from ..results.node_state import NodeState, NodeStatus
 from ..results.read_state import read_header
 from ..results.run_dir import RunDir, default_name
 from ..table import size_text
@@ -165,6 +167,9 @@ def _created(options: RunOptions, sides: tuple[str, ...] = ()) -> RunContext:
     if not suite.benchmarks:
         why = "".join(f"\n  {skip.name}: {in_line(skip.reason)}" for skip in suite.skipped)
         raise SelectionError(f"{options.config}: nothing to run{why}")
+    absent: Mapping[str, str] = {}
+    if profile is not None and all(VALIDATE in each.tags for each in suite.benchmarks):
+        profile, absent = runner.without_absent(profile)
     plan = RunPlan(
         benchmarks=suite.benchmarks,
         repeats=repetition.most,
@@ -175,7 +180,7 @@ def _created(options: RunOptions, sides: tuple[str, ...] = ()) -> RunContext:
         site=setup.site(options, profile),
         arch=cluster.arch,
         gpus=len(cluster.nodes[0].devices),
-        nodes=len(cluster.nodes),
+        nodes=len(cluster.nodes) - len(absent),
         spare=options.spare,
         grace=options.grace,
         gpu_poll=options.gpu_poll,
@@ -192,6 +197,8 @@ def _created(options: RunOptions, sides: tuple[str, ...] = ()) -> RunContext:
     if profile is not None and profile.container is not None:
         machine["container"] = profile.container.facts()
     context = create_run(base, options.name, suite, plan, machine)
+    for name, why in absent.items():
+        write_record(context.run.node_json(name), NodeState(name, NodeStatus.FAILED, why))
     context.warnings = warnings
     if not options.quiet:
         _announce(context, cluster)

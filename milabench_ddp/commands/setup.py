@@ -12,6 +12,7 @@ from ..config.conditions import MachineFacts
 from ..config.container import container_words
 from ..config.load import SuiteRequest, listed_node_counts, load
 from ..config.runner_profile import (
+    NODELIST,
     SETTINGS,
     RunnerProfile,
     find_profile,
@@ -26,6 +27,7 @@ from ..dispatch.node_request import NodeRequest, synthetic_nodes
 from ..errors import MachineError, SelectionError, count_text
 from ..hazards import hazards_in
 from ..hidden import SECRETS
+from ..hostlist import hostlist, shown_nodes
 from ..machine.devices import Cluster
 from ..options.suite import LaunchOptions, SuiteOptions
 from ..plan.command_line import Site
@@ -44,7 +46,7 @@ def request(options: SuiteOptions, system: System) -> SuiteRequest:
         overrides=options.override,
         preset=options.preset,
         system=system,
-        nodes=options.nodes,
+        nodes=options.node_counts,
     )
 
 
@@ -66,19 +68,39 @@ def load_local_suite(options: SuiteOptions) -> Suite:
 
 
 def read_system_of(options: SuiteOptions) -> System:
-    return read_system(Path(options.system)) if options.system else System()
+    """What ``--system`` describes; of its hosts, those that ``--nodes`` names."""
+    system = read_system(Path(options.system)) if options.system else System()
+    names = set(options.node_names)
+    if not system.nodes or not names:
+        return system
+    if others := names - {host.name for host in system.nodes}:
+        raise SelectionError(
+            f"--nodes {shown_nodes(options.node_names)}: {options.system} has no "
+            f"{shown_nodes(others)}"
+        )
+    return replace(system, nodes=tuple(host for host in system.nodes if host.name in names))
 
 
 def resolve_runner(options: LaunchOptions, system: System) -> RunnerProfile | None:
     """The runner profile, with the settings of the command line; None for this host alone."""
     if options.runner is not None:
         profile = read_profile(find_profile(options.runner))
-    elif node_count(options, system) > 1:
-        profile = RunnerProfile("ssh" if len(system.nodes) > 1 else "local")
+    elif options.node_names or node_count(options, system) > 1:
+        has_hosts = len(system.nodes) > 1 or bool(system.nodes and options.node_names)
+        profile = RunnerProfile("ssh" if has_hosts else "local")
     else:
         check_settings(options, None)
         return None
     check_settings(options, profile)
+    if names := options.node_names:
+        if profile.kind == "local":
+            raise SelectionError(
+                f"--nodes {shown_nodes(names)}: a list of nodes is for --runner slurm, or for the "
+                "hosts of --system; give a number"
+            )
+        if profile.kind == "slurm":
+            chosen = {**profile.options, NODELIST: hostlist(names)}
+            profile = with_settings(profile, {"options": chosen})
     if options.one_at_a_time:  # singleton: of jobs of one name, but not of one array
         own = profile.options.get("dependency")
         waits = f"{own},singleton" if own else "singleton"
@@ -108,7 +130,7 @@ def node_count(options: SuiteOptions, system: System, profile: RunnerProfile | N
     Without ``--nodes`` there are at least as many as the largest that a sweep lists.
     """
     if options.nodes:
-        return max(options.nodes)
+        return max(options.node_counts)
     count = len(system.nodes) or 1
     if profile is not None and profile.nodes:
         count = profile.nodes

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
 from ..errors import ConfigError
+from ..hostlist import hostlist
 from ..visible import in_line
 from .checks import (
     Check,
@@ -33,6 +34,7 @@ T = TypeVar("T")
 
 _LONGEST = 19  # digits of a number
 Kind = Literal["local", "slurm", "ssh"]
+NODELIST = "nodelist"  # of ``options``: the nodes that a job gets
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
@@ -41,6 +43,19 @@ def _one_line(key: str, node: TreeNode) -> str:
     if in_line(text) != text:
         raise wrong(key, node, "one line of text without invisible characters")
     return text
+
+
+def _node_list(key: str, node: TreeNode) -> str:
+    text = _one_line(key, node)
+    if not text.startswith("@"):
+        return text  # Slurm refuses what is none
+    from ..node_lists import listed_nodes
+
+    try:
+        return hostlist(listed_nodes(text))
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError(f"{key} {text} in {node.origin}: {why}") from None
 
 
 # As `export` takes it; other names would end its word, or begin another.
@@ -83,10 +98,10 @@ class Setting:
 
     def from_flag(self, words: str) -> str | int:
         """The value that the command line gives; raises ConfigError if the check refuses it."""
-        is_number = words.isdecimal() and len(words) < _LONGEST and self.check is not _one_line
-        value = int(words) if is_number else words
-        self.check(self.flag, ScalarNode(value, Origin("the command line")))
-        return value
+        is_text = self.check in (_one_line, _node_list)
+        value = int(words) if words.isdecimal() and len(words) < _LONGEST and not is_text else words
+        found: str | int = self.check(self.flag, ScalarNode(value, Origin("the command line")))
+        return found
 
 
 def setting(default: T, help: str, check: Check | None = None, **options: str | bool) -> T:
@@ -139,8 +154,8 @@ class RunnerProfile:
         flag="--qos", metavar="NAME", sbatch="qos", submitit="slurm_qos",
     )  # fmt: skip
     exclude: str | None = setting(
-        None, "nodes that must not be used", _one_line,
-        flag="--exclude-nodes", metavar="A,B", sbatch="exclude", submitit="slurm_exclude",
+        None, "nodes that must not be used; @FILE: those in its lines", _node_list,
+        flag="--exclude-nodes", metavar="A,B|@FILE", sbatch="exclude", submitit="slurm_exclude",
     )  # fmt: skip
     constraint: str | None = setting(
         None, "features that the nodes must have", _one_line,

@@ -8,10 +8,14 @@ from tempfile import TemporaryDirectory
 
 from msgspec import Struct
 
-from ..config.runner_profile import RunnerProfile
+from ..config.runner_profile import NODELIST, RunnerProfile, with_settings
 from ..errors import DispatchError
 from ..files import read_bytes
-from .slurm_queue import NODELIST, expanded, field, job_record, output_of, own_id
+from ..hostlist import hostlist, shown_nodes
+from ..node_lists import listed_nodes
+from .slurm_queue import expanded, field, job_record, output_of, own_id
+
+_UNUSABLE = ("down", "drain", "fail", "error", "unknown", "future")  # Slurm's words for states
 
 
 def fewest_cpus(profile: RunnerProfile) -> int | None:
@@ -50,6 +54,31 @@ def _offered(profile: RunnerProfile) -> list[_Offer]:
         for partition, cpus, gres in rows
         if profile.partition is not None or partition.endswith("*")  # the default one
     ]
+
+
+def without_absent(profile: RunnerProfile) -> tuple[RunnerProfile, dict[str, str]]:
+    """The profile without those of its nodes for which a job would wait for ever; Slurm's reasons.
+
+    Raises:
+        DispatchError: it names no other.
+    """
+    nodes = profile.options.get(NODELIST)
+    words = ("sinfo", "--all", "--noheader", "--Node", f"--nodes={nodes}", "--format=%N %T %E")
+    said = (output_of(*words) or "") if isinstance(nodes, str) else ""
+    absent = {}
+    for name, state, reason in re.findall(r"^(\S+) (\S+) (.*)$", said, re.MULTILINE):
+        if state.endswith("*") or state.startswith(_UNUSABLE):
+            is_said = reason.strip() not in ("", "none")
+            why = f" ({reason.strip()})" if is_said else ", which does not respond" * ("*" in state)
+            absent[name] = f"Slurm has it as {state.rstrip('*')}{why}"
+    if not absent:
+        return profile, {}
+    kept = set(listed_nodes(str(nodes))).difference(absent)
+    if not kept:
+        why = "; ".join(dict.fromkeys(absent.values()))
+        raise DispatchError(f"{shown_nodes(absent)}: none of these nodes can be used: {why}")
+    chosen = {**profile.options, NODELIST: hostlist(kept)}
+    return with_settings(profile, {"options": chosen}), absent
 
 
 def keep_nodes(count: int) -> list[str]:

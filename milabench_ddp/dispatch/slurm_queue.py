@@ -15,12 +15,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ..config.runner_profile import RunnerProfile
+from ..config.runner_profile import NODELIST, RunnerProfile
 from ..events import Outcome, Verdict
 from ..files import read_bytes
 from ..hostlist import hostlist
 
-NODELIST = "nodelist"
 PREEMPTED = Verdict(Outcome.CANCELLED, "pre-empted by another job")
 LIMIT = Verdict(Outcome.TIMEOUT, "ended by the time limit of its job")
 CANCELLED = Verdict(Outcome.CANCELLED, "its job was cancelled")

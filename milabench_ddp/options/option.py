@@ -144,6 +144,23 @@ def node_counts(text: str) -> tuple[int, ...]:
     return tuple(sorted({positive(word.strip()) for word in text.split(",")}, reverse=True))
 
 
+def nodes(text: str) -> tuple[int, ...] | tuple[str, ...]:
+    """Node counts, or else the names in a list of nodes or in a file of such."""
+    if not text or not (text[0].isalpha() or text[0] == "@"):
+        return node_counts(text)
+    from ..node_lists import listed_nodes  # few commands are given one
+
+    try:
+        found = listed_nodes(text)
+    except OSError as error:
+        raise _wrong(text, f"cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise _wrong(text, str(error)) from None
+    if not found:
+        raise _wrong(text, "names no node")
+    return found
+
+
 def names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 

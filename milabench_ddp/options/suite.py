@@ -13,7 +13,7 @@ from .option import (
     integer,
     interval,
     names_option,
-    node_counts,
+    nodes,
     option,
     percentage,
     positive,
@@ -44,8 +44,9 @@ class SuiteOptions:
     gpus: int | None = option(
         None, "devices per node; with --device cpu, CPU slots", type=positive, metavar="N"
     )  # fmt: skip
-    nodes: tuple[int, ...] = option(
-        (), "nodes, or the node counts of a sweep", type=node_counts, metavar="N[,N...]"
+    nodes: tuple[int, ...] | tuple[str, ...] = option(
+        (), "how many nodes, the node counts of a sweep, or which: node[1-4,7], or @FILE",
+        type=nodes, metavar="N|LIST",
     )  # fmt: skip
     system: str | None = option(
         None, "a YAML file that describes the nodes, their GPUs and the sizing of batches",
@@ -55,6 +56,16 @@ class SuiteOptions:
         None, "has runs/, data/ and venv/ (default: $MILABENCH_BASE, or this folder)",
         begins="the run and its folder", metavar="DIR",
     )  # fmt: skip
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        return tuple(node for node in self.nodes if isinstance(node, str))
+
+    @property
+    def node_counts(self) -> tuple[int, ...]:
+        if names := self.node_names:
+            return (len(names),)
+        return tuple(node for node in self.nodes if isinstance(node, int))
 
 
 @dataclass(frozen=True, kw_only=True)

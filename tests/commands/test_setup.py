@@ -60,6 +60,19 @@ CASES = {
         ["s.yaml", "--runner", "slurm", "--device", "cpu"],
         "milabench: the number of GPUs of a node is not known",
     ),
+    "hosts that the system file does not have": (
+        ["s.yaml", "--nodes", "two,three[1-2]", "--system", "system.yaml", *CPU],
+        "milabench: --nodes three[1-2],two: system.yaml has no three[1-2]",
+    ),
+    "named nodes of this machine": (
+        ["s.yaml", "--nodes", "node[1-2]", *CPU],
+        "milabench: --nodes node[1-2]: a list of nodes is for --runner slurm, or for the hosts of "
+        "--system; give a number",
+    ),
+    "a file of nodes that is not there": (
+        ["s.yaml", "--runner", "slurm", "--exclude-nodes", "@missing.txt", *CPU],
+        "milabench: --exclude-nodes @missing.txt in the command line: No such file or directory",
+    ),
     "jobs that do not divide a node's devices": (
         ["jobs.yaml", "--nodes", "2", "--gpus", "3", "--device", "cpu"],
         "milabench: x: 3 devices of a node do not divide into plan.n = 2 jobs",
@@ -290,3 +303,31 @@ def test_workers_are_for_the_cpus_of_the_nodes(
     asked = ["dry", "s.yaml", "--gpus-per-node", "8", *(words or ["--runner", "slurm"])]
     assert main(asked) == 0
     assert f"p.py {workers} &" in capsys.readouterr().out
+
+
+def test_a_list_of_nodes_is_slurms(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "bad.txt").write_text("node2\nnode[7-8]\n")
+    (here / "good.txt").write_text("")
+    words = ["dry", "s.yaml", "--runner", "slurm", *CPU, "--nodes", "node[1-4]"]
+    assert main([*words, "--exclude-nodes", "@bad.txt"]) == 0
+    out = capsys.readouterr().out
+    for option in ("nodes=4", "nodelist='node[1-4]'", "exclude='node[2,7-8]'"):
+        assert f"#SBATCH --{option}\n" in out
+    assert main([*words, "--exclude-nodes", "@good.txt"]) == 0  # all nodes passed
+    assert "--exclude" not in capsys.readouterr().out.partition("\n")[2]
+
+
+def test_a_list_of_nodes_selects_hosts(here: Path) -> None:
+    options = RunOptions(config="s.yaml", nodes=("two",), system="system.yaml")
+    system = setup.read_system_of(options)
+    assert [host.name for host in system.nodes] == ["two"]
+    profile = setup.resolve_runner(options, system)
+    assert profile is not None
+    assert profile.kind == "ssh"
+    assert setup.node_count(options, system, profile) == 1
+
+
+def test_a_list_of_nodes_is_a_count_where_a_suite_asks_for_one() -> None:
+    options = SuiteOptions(config="sweep.yaml", nodes=("a", "b", "c"))
+    assert setup.node_count(options, System()) == 3
+    assert setup.request(options, System()).nodes == (3,)

@@ -11,6 +11,7 @@ from milabench_ddp.dispatch.slurm_nodes import (
     has_first_node,
     keep_nodes,
     knows_gpus,
+    without_absent,
 )
 from milabench_ddp.dispatch.slurm_queue import placed
 from milabench_ddp.errors import DispatchError
@@ -163,3 +164,36 @@ def test_whether_the_coordinators_node_is_still_in_the_job(
     record = f"BatchHost={first} NodeList=n1,n2"
     asked.write_text(f'#!/bin/sh\ncase "$2" in show) echo {record};; *) echo n1; echo n2;; esac\n')
     assert has_first_node() == has_it
+
+
+def test_the_nodes_for_which_a_job_would_wait_for_ever(says: Says) -> None:
+    told = """n1 idle none
+n2 down* Not responding
+n2 down* Not responding
+n3 drained bad GPU 3
+n4 idle* none
+n5 allocated none
+n6 mixed~ none
+n7 maint planned work
+n8 draining Kill task failed"""
+    says("sinfo", told)
+    profile, absent = without_absent(listed("n[1-8]"))
+    assert profile == listed("n[1,5-7]")
+    assert absent == {
+        "n2": "Slurm has it as down (Not responding)",
+        "n3": "Slurm has it as drained (bad GPU 3)",
+        "n4": "Slurm has it as idle, which does not respond",
+        "n8": "Slurm has it as draining (Kill task failed)",
+    }
+    says("sinfo", "n2 down* x\nn3 drained x")
+    with pytest.raises(DispatchError, match=r"n\[2-3\]: none of these nodes can be used: Slurm"):
+        without_absent(listed("n[2-3]"))
+
+
+@pytest.mark.parametrize("said", ["", "n1 idle none\nn2 mixed none\nn3 allocated none"])
+def test_no_node_is_left_out_where_all_can_come_or_slurm_does_not_say(
+    says: Says, said: str
+) -> None:
+    says("sinfo", said)
+    for profile in (listed("n[1-3]"), RunnerProfile("slurm")):
+        assert without_absent(profile) == (profile, {})

@@ -1,7 +1,7 @@
 """The base of the runners: where a run happens, and how it is started there."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -63,6 +63,10 @@ class Runner(ABC):
         if profile.gpus_per_node is not None or not cluster.has_gpu:
             return profile
         return with_settings(profile, {"gpus_per_node": len(cluster.nodes[0].devices)})
+
+    def without_absent(self, profile: RunnerProfile) -> tuple[RunnerProfile, Mapping[str, str]]:
+        """The profile without the nodes that it names and that cannot come; and why, by node."""
+        return profile, {}
 
     def script(self, request: ScriptRequest) -> str:
         script = render(request.launches, request.python, request.comments)

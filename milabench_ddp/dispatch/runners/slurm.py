@@ -7,7 +7,7 @@ import shlex
 import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr
 
 from ...codec import write_record
@@ -24,7 +24,7 @@ from ..follow import follow_jobs
 from ..job_follower import job_folder
 from ..run_context import RunContext
 from ..schedulers import SCHEDULERS, Scheduler, split_into_jobs
-from ..slurm_nodes import fewest_cpus, knows_gpus
+from ..slurm_nodes import fewest_cpus, knows_gpus, without_absent
 from . import slurm_job
 from .base import Runner, ScriptRequest
 from .slurm_script import parameters, render_jobs
@@ -47,6 +47,9 @@ class SlurmRunner(Runner):
         if profile.cpus_per_task is not None or profile.cluster != "slurm":
             return profile.cpus_per_task
         return fewest_cpus(profile)
+
+    def without_absent(self, profile: RunnerProfile) -> tuple[RunnerProfile, Mapping[str, str]]:
+        return without_absent(profile)
 
     def script(self, request: ScriptRequest) -> str:
         if not request.launches or request.profile is None:

@@ -85,7 +85,7 @@ def flags(profile: RunnerProfile, job: JobState) -> list[str]:
     for option, value in words.items():
         if value is True:
             found.append(option)
-        elif value is not None:
+        elif value not in (None, ""):
             found.append(f"{option}={shlex.quote(SECRETS.hide(str(value)))}")
     return found
 
@@ -103,7 +103,7 @@ def parameters(profile: RunnerProfile, nodes: int) -> dict[str, object]:
     }
     for name, setting in SETTINGS.items():
         value = getattr(profile, name)
-        if setting.submitit and value is not None:
+        if setting.submitit and value not in (None, ""):
             found[setting.submitit] = value
     return found
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from ...errors import count_text
 from ...events import Outcome, Status
 from ...results.state import LaunchState, RankCall
 from ..grouping import grouped
@@ -35,7 +34,7 @@ def failed_on_node(row: Row) -> Finds:
         words = {
             "where": f"{node}: " * bool(node),
             "broke": len(found),
-            "own": count_text(own, "process"),
+            "own": "1 process" if own == 1 else f"{own} processes",
             "outcome": "took too long" if first.status is Status.TIMEOUT else "failed",
             "reason": first.verdict.reason if first.verdict else "",
             "well": well,

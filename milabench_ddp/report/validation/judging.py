@@ -57,7 +57,7 @@ def verdicts_of(
             unsure.append(NOT_MEASURED)
         mine = against.get(node, [])
         word = Word.FAIL if mine else Word.CANNOT_TELL if unsure else Word.PASS
-        reasons = tuple(dict.fromkeys([*(each.sentence for each in mine), *unsure]))
+        reasons = tuple(dict.fromkeys([each.sentence for each in mine] or unsure))
         actions = [each.action for each in mine if each.action in ACTIONS]
         action = min(actions, key=ACTIONS.index, default="")
         made.append(_with_numbers(NodeVerdict(node, word, reasons, action), known))

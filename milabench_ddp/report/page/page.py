@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from markupsafe import Markup
+from msgspec.structs import replace
 
 from ...render.html import SHADES, anchors_of, cell, html_table
 from ...table import Column, without_unknown
@@ -24,6 +25,7 @@ from ..model import Report, Row
 from ..sentences import alike, failure_sentence, run_facts, score, skip_reason, verdict
 from ..tables.findings_tables import validation
 from ..tables.main_table import table_of
+from ..tables.verdicts_table import verdicts
 from .frame import html_page, svg_figure
 from .section import PLACES, BenchmarkSection, section_of
 from .series import points_for
@@ -79,8 +81,14 @@ def report_html(report: Report) -> str:
         causes=causes_of(report), cause_sentence=cause_sentence, checks=list(checked(report)),
         strips=list(strips(report, anchors)), sections=sections, is_packed=is_packed, few=FEW,
         together=TOGETHER, packs=packs, sweep_figures=figures, failure_sentence=failure_sentence,
-        skipped=skipped, validation=html_table(validation(report)), **_overview(report),
+        skipped=skipped, validation=html_table(validation(report)), nodes=_nodes(report),
+        **_overview(report),
     )  # fmt: skip
+
+
+def _nodes(report: Report) -> Markup:
+    table = replace(verdicts(report), title="")
+    return html_table(table, left_out=(), label="nodes") if table else Markup("")
 
 
 def _groups(report: Report, severity: Severity) -> list[list[Finding]]:

@@ -21,6 +21,7 @@ from ..numerics import Floats, Marks, np
 from .link_groups import (
     FEW,
     LEAST_NOISE,
+    OF_MAD,
     OF_MEDIAN,
     SlowCandidate,
     medians_of,
@@ -98,19 +99,19 @@ def _score(candidate: SlowCandidate) -> float:
 
 def _links(left: _Links) -> Iterator[SlowCandidate]:
     """Links of which one way is slow, or both are; of each the clearer one."""
-    known = np.isfinite(left.ways)
-    count = math.log(known.sum() + np.triu(np.isfinite(left.both)).sum())
+    known, pairs = np.isfinite(left.ways), np.triu(np.isfinite(left.both))
+    count = math.log(2 * (known.sum() + pairs.sum()))  # and two kinds of noise
     scores = np.full_like(left.ways, -np.inf)
-    for links, counted in ((left.ways, known), (left.both, np.triu(np.isfinite(left.both)))):
+    for links, counted in ((left.ways, known), (left.both, pairs)):
         values = links[counted]
-        noise, freedom = noise_of(values)
-        if len(values) < FEW:  # without the candidate itself, as F. E. Grubbs does
-            away = (links - values.mean()) ** 2 * len(values) / max(len(values) - 1, 1)
-            freedom = max(len(values) - 2.0, 1.0)
-            noise = np.sqrt(
-                np.maximum((values.var() * len(values) - away) / freedom, LEAST_NOISE**2)
-            )
-        scores = np.fmax(scores, scored(np.nanmedian(links) - links, noise, freedom, count))
+        below, size = np.median(values) - links, len(values)
+        noise = max(robust_std(values, float(np.median(values))), LEAST_NOISE)
+        scores = np.fmax(scores, scored(below, noise, OF_MAD * size, count))
+        if 2 < size < FEW:  # that of all others, as F. E. Grubbs does
+            own = (links - values.mean()) ** 2 * size / (size - 1)
+            others = (values.var() * size - own) / (size - 2)
+            others = np.sqrt(np.fmax(others, LEAST_NOISE**2))
+            scores = np.fmax(scores, scored(below, others, size - 2, count))
     scores[~known] = -np.inf
     slower = np.where(np.isnan(left.ways.T), True, left.ways <= left.ways.T)
     for i, j in np.argwhere(slower & (scores > 0)):

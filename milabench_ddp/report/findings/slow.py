@@ -1,4 +1,4 @@
-"""Findings about what is slower than its peers: devices, ranks, links, and nodes of such."""
+"""Findings about what is slower than its peers: devices, ranks, and nodes of such."""
 
 import math
 from collections import Counter, defaultdict
@@ -9,7 +9,6 @@ from operator import attrgetter
 
 from ...numerics import np
 from ..grouping import grouped
-from ..links import kinds_of
 from ..model import Row
 from ..once import once
 from ..process import series_of_devices
@@ -26,7 +25,6 @@ from ..ranks.stragglers import (
 )
 from ..statistics.values import mean, median
 from .finder import Finds, Found, Looked, finding
-from .slow_links import nodes_of_links, words_of_link
 from .what_if import condition, faster, gain_text, launches_of, numbers_of
 
 OF_OTHERS = "the median of the others"
@@ -40,10 +38,6 @@ SLOW_RANK = (
     "[, and for {others}][; if {which} as fast, steps would be {gain}]"
     "[, and without any slow rank {of_all}][{condition}]"
 )
-SLOW_LINKS = (
-    "{place}: all its {links} links {where} are slow: {gb_s:.4g} GB/s ({ways}), "
-    "{lower:.0%} less than the median ({median_gb_s:.4g})"
-)
 
 
 @finding(
@@ -52,18 +46,12 @@ SLOW_LINKS = (
     "look at its GPUs, its cooling, its cores and its network",
     section="ranks",
     costs="slower",
-    looks_for="slow devices, slow ranks, slow links",
+    looks_for="slow devices, slow ranks",
 )
 def slow_node(row: Row) -> Finds:
-    """Nodes most of whose ranks, devices or links are slow, where those of the others are not."""
+    """Nodes most of whose ranks or devices are slow, where those of the others are not."""
     yield from _slow_devices(row, of_nodes=True)
     yield from _slow_ranks(row, of_nodes=True)
-    for kind in kinds_of(row):
-        for node in nodes_of_links(kind):
-            links = [link for link in kind.slow if node in link.nodes]
-            gb_s = median(link.gb_s for link in links)
-            evidence = {"gb_s": gb_s, "median_gb_s": kind.typical, "links": len(links)}
-            yield Found(node, evidence, words_of_link(kind, gb_s), sentence=SLOW_LINKS)
 
 
 def _devices_compared(row: Row) -> Looked:

@@ -1,10 +1,34 @@
-"""Findings about links between ranks."""
+"""Findings about links between ranks: of a pair, of a node, of a group of nodes, of all at once."""
 
-from ...hostlist import natural
-from ..grouping import grouped
-from ..links import LinkKind, kinds_of
+from ...hostlist import shown_nodes
+from ..links import SlowLinks, kinds_of, shared_rates, slow_links
 from ..model import Row
+from ..statistics.values import median
 from .finder import Finds, Found, finding
+
+BLOCKS = 0.1  # less than alone, in sum and in most pairs
+SPEED = "{gb_s:.4g} GB/s ({ways}), {lower:.0%} less than the median ({median_gb_s:.4g})"
+GROUPS = {
+    "across": "the links between {place} and the other nodes are slow[ where {place} {way}], those "
+    "within both sides are not: ",
+    "within": "the links among {place} are slow, those to the other nodes are not: ",
+    "nodes": "all links of {place}, which are beside each other, are slow alike[ where {place} "
+    "{way}]: ",
+}
+
+
+def _found(slow: SlowLinks, place: str, sentence: str = "") -> Found:
+    where, ways, _ = slow.kind.name
+    evidence = {
+        "gb_s": slow.gb_s,
+        "median_gb_s": slow.others,
+        "links": len(slow.links),
+        "nodes": list(slow.nodes),
+        "ranks": list(slow.ranks),
+        "chance": slow.chance,
+    }
+    words = {"where": where, "ways": ways, "lower": 1 - slow.gb_s / slow.others, "way": slow.way}
+    return Found(place, evidence, words, nodes=slow.nodes, sentence=sentence)
 
 
 @finding(
@@ -16,30 +40,85 @@ from .finder import Finds, Found, finding
     is_traced=True,
     looks_for="slow links",
     among=lambda row: sum(len(kind.links) for kind in kinds_of(row)),
+    action="watch",
 )
 def slow_link(row: Row) -> Finds:
-    """Links that are much slower than most of their kind; those of slow nodes are not named."""
-    for kind in kinds_of(row):
-        nodes = nodes_of_links(kind)
-        for link in kind.slow:
-            if not any(node in nodes for node in link.nodes):
-                speeds = {"gb_s": link.gb_s, "median_gb_s": kind.typical}
-                evidence = speeds | {"nodes": list(link.nodes)}
-                yield Found(link.label, evidence, words_of_link(kind, link.gb_s))
+    """Pairs of ranks that are slower than others; not those of a slow node or group of nodes."""
+    for slow in slow_links(row):
+        if slow.shape == "link":
+            yield _found(slow, slow.links[0].label)
 
 
-def words_of_link(kind: LinkKind, gb_s: float) -> dict[str, object]:
-    where, ways = kind.name
-    return {"where": where, "ways": ways, "lower": 1 - gb_s / kind.typical}
+@finding(
+    "warning",
+    "{place}: all its {links} links between nodes are slow[ where it {way}]: " + SPEED,
+    "look at its network card, its cable, and its port of the switch",
+    section="more",
+    is_traced=True,
+    looks_for="slow links",
+    fails=True,
+    action="isolate",
+)
+def slow_node_links(row: Row) -> Finds:
+    """Nodes, or network cards of some of their ranks, whose links to most other nodes are slow."""
+    for slow in slow_links(row):
+        if slow.shape == "node":
+            yield _found(slow, slow.nodes[0])
+        if slow.shape == "card":
+            ranks = "rank" if len(slow.ranks) == 1 else "ranks"
+            yield _found(slow, f"{ranks} {', '.join(map(str, slow.ranks))} ({slow.nodes[0]})")
 
 
-def nodes_of_links(kind: LinkKind) -> list[str]:
-    """The nodes all of whose links to other nodes are slow, two at least."""
-    links = grouped((node, link) for link in kind.links for node in set(link.nodes))
-    slow = set(kind.slow)
-    nodes = []
-    for node, own in sorted(links.items(), key=lambda item: natural(item[0])):
-        are_slow = all(link in slow and len(set(link.nodes)) > 1 for link in own)
-        if are_slow and len(own) > 1:
-            nodes.append(node)
-    return nodes if len(nodes) < len(links) else []
+@finding(
+    "warning",
+    GROUPS["across"] + SPEED,
+    "look at the switch that they share and its uplinks, before the nodes themselves",
+    section="more",
+    is_traced=True,
+    looks_for="slow links",
+    action="watch",
+)
+def slow_switch(row: Row) -> Finds:
+    """Groups of nodes whose links to the others, or among themselves, are slow."""
+    for slow in slow_links(row):
+        if slow.shape in GROUPS:
+            yield _found(slow, shown_nodes(slow.nodes), GROUPS[slow.shape] + SPEED)
+
+
+def _pairs_at_once(row: Row) -> int:
+    """Pairs that were measured at the same time, and alone; 0 if only one was at a time."""
+    found = shared_rates(row)
+    nodes = {node for link, _ in found for node in link.nodes}
+    return len(found) if len(nodes) > 3 else 0
+
+
+@finding(
+    "warning",
+    "the network blocks: {pairs} pairs between nodes exchange {together_gb_s:.4g} GB/s together, "
+    "{share:.0%} of what they exchange alone ({alone_gb_s:.4g})",
+    "look at the oversubscription of the switches, and at how the routes of flows are chosen",
+    section="more",
+    is_traced=True,
+    looks_for="a blocking network",
+    among=_pairs_at_once,
+)
+def blocking_fabric(row: Row) -> Finds:
+    """Whether pairs of all nodes are slower at the same time than alone."""
+    if not _pairs_at_once(row):
+        return
+    found = shared_rates(row)
+    together = sum(link.gb_s for link, _ in found)
+    alone = sum(own.gb_s for _, own in found)
+    of_most = median(link.gb_s / own.gb_s for link, own in found)
+    if max(together / alone, of_most) < 1 - BLOCKS:
+        nodes = {node for link, _ in found for node in link.nodes}
+        evidence = {
+            "share": together / alone,
+            "median_share": of_most,
+            # of both directions, which follow each other
+            "together_gb_s": together / 2,
+            "alone_gb_s": alone / 2,
+            "pairs": len(found) // 2,
+            "nodes": len(nodes),
+        }
+        yield Found(evidence=evidence)

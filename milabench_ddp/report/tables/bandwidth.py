@@ -106,7 +106,9 @@ links = TableOf(
         Column("GB/s", ".4g", "typical"),
         Column("slowest", "", "slowest.label"),
         Column("GB/s", ".4g", "slowest.gb_s"),
+        Column("schedule", "", "name.2"),
     ),
+    always=7,
 )
 pairs = TableOf(
     "Pairs of ranks",
@@ -119,5 +121,7 @@ pairs = TableOf(
         Column("to_node", "", "nodes.1"),
         Column("gb_s", ".4g", "gb_s"),
         Column("best_gb_s", ".4g", "best_gb_s"),
+        Column("schedule", "", "schedule"),
     ),
+    always=8,
 )

@@ -8,7 +8,7 @@ from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.finding import Finding
 from tests.support.result_files import config, end, job, rates, start, steps, told, write
 
-NAMES = ("slow_node", "slow_device", "slow_rank", "slow_link")
+NAMES = ("slow_node", "slow_device", "slow_rank")
 NODES = 4
 
 
@@ -86,34 +86,3 @@ def test_slow_devices_of_a_node_are_a_slow_node(tmp_path: Path, node: int) -> No
     (slow,) = found(tmp_path)
     assert (slow.name, slow.place) == ("slow_node", f"n{node}")
     assert "slower than the median of the others, with 4 of its 4 devices (90." in slow.sentence
-
-
-def links_of(folder: Path, *slow: tuple[int, int]) -> list[Finding]:
-    """All pairs of one rank on each of six nodes."""
-    lines = []
-    for first in range(6):
-        for second in range(first + 1, 6):
-            gb_s = 10.0 if (first, second) in slow else 40.0
-            pair = {"from": first, "to": second, "ways": 1, "gb_s": gb_s, "best_gb_s": gb_s}
-            lines.append(told(pair={**pair, "nodes": [f"n{first}", f"n{second}"]}))
-    values = rates([1.0] * 9, units="GB/s", rank=0)
-    write(folder, "pairs.0", job("pairs", 1, 6), start(), *lines, values, end())
-    return found(folder)
-
-
-@pytest.mark.parametrize("node", [0, 5])
-def test_a_node_with_slow_links_alone_is_one_finding(tmp_path: Path, node: int) -> None:
-    slow = [tuple(sorted((node, other))) for other in range(6) if other != node]
-    (one,) = links_of(tmp_path, *slow)
-    assert one.sentence == (
-        f"pairs: n{node}: all its 5 links between nodes are slow: 10 GB/s (one way), 75% less than "
-        f"the median (40)"
-    )
-
-
-def test_slow_links_of_several_nodes_are_links(tmp_path: Path) -> None:
-    assert [(each.name, each.place) for each in links_of(tmp_path, (0, 1), (0, 2), (4, 5))] == [
-        ("slow_link", "0 -> 1"),
-        ("slow_link", "0 -> 2"),
-        ("slow_link", "4 -> 5"),
-    ]

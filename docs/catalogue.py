@@ -15,7 +15,9 @@ from msgspec.inspect import type_info
 from msgspec.structs import fields as keys_of
 
 from milabench_ddp.config import schema
+from milabench_ddp.config.published import read_data
 from milabench_ddp.config.runner_profile import SETTINGS, RunnerProfile
+from milabench_ddp.config.xids import Xid
 from milabench_ddp.options.command_table import COMMANDS
 from milabench_ddp.options.option import arguments
 from milabench_ddp.report import export
@@ -248,6 +250,14 @@ def documents() -> Lines:
             yield from table(("field", "type", "meaning"), rows)
 
 
+def device_errors() -> Lines:
+    rows = []
+    for name, xid in read_data("xids", Xid).items():
+        numbers = ", ".join(map(str, xid.numbers))
+        rows.append((numbers, literal(name), plain(xid.means), xid.severity, xid.action))
+    yield from table(("Xids", "Name", "What it means", "Severity", "Action"), rows)
+
+
 def _shape(told: Mapping[str, Any]) -> str:
     """The type of a field of a document, in a few words."""
     if "anyOf" in told:
@@ -265,6 +275,6 @@ CATALOGUE: Mapping[str, Callable[[], Lines]] = {
     each.__name__: each
     for each in (
         *(commands, keys, settings, plan_methods, numbers, columns, findings),
-        *(report_tables, exported, documents),
+        *(report_tables, exported, documents, device_errors),
     )
 }

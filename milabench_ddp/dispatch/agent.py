@@ -18,6 +18,7 @@ from .protocol import (
     Finish,
     Heartbeat,
     Hello,
+    KeepEvidence,
     LaunchEnded,
     Ping,
     Pong,
@@ -28,7 +29,7 @@ from .protocol import (
     ToAgent,
 )
 from .slurm_nodes import has_first_node
-from .this_host import found_ports, run_part
+from .this_host import found_ports, kept_evidence, run_part
 from .transport import Connection, heartbeats
 
 CoordinatorConnection = Connection[ToAgent]
@@ -108,6 +109,8 @@ class Agent:
                         self._connection.send(Pong(id, time.time()))
                     case FindPorts():
                         self._connection.send(found_ports(order))
+                    case KeepEvidence(files):
+                        self._connection.send(kept_evidence(self._runner, files))
                     case StartLaunch():
                         self._run(order)
                         if self._stops:

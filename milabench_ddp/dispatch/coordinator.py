@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from typing import TypeVar
 
 from ..config.schema import VALIDATE, Benchmark
-from ..errors import RunDirError, contained
+from ..errors import RunDirError, contained, reason_of
 from ..events import Outcome, Status, Verdict
 from ..hostlist import shown_nodes
 from ..launch.stop_requests import StopRequests
@@ -20,6 +20,7 @@ from ..results.read_state import ignore, read_benchmark
 from ..results.run_dir import RunDir, save_state
 from ..results.state import BenchmarkState, overall
 from .benchmark_run import BenchmarkRun
+from .failing_nodes import keep_evidence
 from .nodes import NodeHandle, NodeLost, Nodes
 from .protocol import AwakeClock, FromAgent, LaunchEnded, Ports, Signalled, Timeouts
 from .repeats import next_repeat, tell_launches
@@ -74,6 +75,10 @@ class Coordinator:
                 stack.callback(each._leave)
             while left := [it for it in sides if it._waiting or it._running or it._paused]:
                 min(left, key=Coordinator._turn)._step()
+            if not self._requests.stops:
+                tell, more = self._observer.message, (self._timeouts, self._clock)
+                with contained(lambda error: tell(f"no evidence is kept: {reason_of(error)}")):
+                    keep_evidence(self._run, self._plan, self._nodes, tell, *more)
         return self.outcome
 
     @property

@@ -58,6 +58,12 @@ class Ping(_Message, frozen=True, tag=True):
     id: str
 
 
+class KeepEvidence(_Message, frozen=True, tag=True):
+    """Keep evidence of this node, with files that the coordinator has of it."""
+
+    files: Mapping[str, str]  # texts by their names
+
+
 class Finish(_Message, frozen=True, tag=True):
     """End the agent: no more orders follow."""
 
@@ -90,6 +96,12 @@ class LaunchEnded(_Message, frozen=True, tag=True):
     state: LaunchState
 
 
+class EvidenceKept(_Message, frozen=True, tag=True):
+    """The answer to a ``KeepEvidence``."""
+
+    problem: str = ""  # why it is not all there
+
+
 class Pong(_Message, frozen=True, tag=True):
     """The answer to a ``Ping``."""
 
@@ -115,8 +127,10 @@ class AgentEnded(_Message, frozen=True, tag=True):
     status: int  # as a shell has it, so 128 and the number for a signal
 
 
-ToAgent = Heartbeat | FindPorts | StartLaunch | StopLaunch | Ping | Finish
-FromAgent = Hello | Heartbeat | Ports | LaunchEnded | Pong | Problem | Signalled | AgentEnded
+ToAgent = Heartbeat | FindPorts | StartLaunch | StopLaunch | KeepEvidence | Ping | Finish
+FromAgent = (
+    Hello | Heartbeat | Ports | LaunchEnded | EvidenceKept | Pong | Problem | Signalled | AgentEnded
+)
 
 
 class Timeouts(Struct, frozen=True):

@@ -4,6 +4,7 @@ import os
 import random
 import select
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -12,20 +13,30 @@ from typing import Self
 
 from msgspec.structs import replace
 
-from ..errors import DispatchError, contained, may_pass, reason_of
+from ..errors import DispatchError, RunDirError, contained, may_pass, reason_of
 from ..events import Event, Outcome
+from ..launch.evidence_keeper import EvidenceKeeper
 from ..launch.node_run import LaunchRunner, SampleRouter, device_monitor
 from ..launch.stop_requests import StopRequests
 from ..launch.supervisor import sweep
 from ..machine.detect import detect, partition
 from ..machine.devices import Node
 from ..plan.launch import Launch
-from ..results.read_state import ignore, read_benchmark
+from ..results.read_state import ignore, read_benchmark, read_header
 from ..results.run_dir import RunDir
 from ..results.state import LaunchState
 from ..results.write import DataHeader
 from .nodes import NodeHandle, NodeLost
-from .protocol import FindPorts, FromAgent, LaunchEnded, Ports, StartLaunch, ToAgent
+from .protocol import (
+    EvidenceKept,
+    FindPorts,
+    FromAgent,
+    KeepEvidence,
+    LaunchEnded,
+    Ports,
+    StartLaunch,
+    ToAgent,
+)
 from .run_context import RunPlan
 
 
@@ -91,6 +102,8 @@ class ThisHost:
                 case StartLaunch(id, launch):
                     state = run_part(self._runner, launch, self._requests, self._emit)
                     yield self._handle, LaunchEnded(id, state)
+                case KeepEvidence(files):
+                    yield self._handle, kept_evidence(self._runner, files)
 
 
 def run_part(
@@ -101,6 +114,10 @@ def run_part(
     with contained(errors.append):
         return runner.run(launch, requests, emit)
     return _failed_part(launch.repeat, errors[0])
+
+
+def kept_evidence(runner: LaunchRunner, files: Mapping[str, str]) -> EvidenceKept:
+    return EvidenceKept(runner.keeper.keep(files) if runner.keeper else "it keeps no evidence")
 
 
 def _failed_part(repeat: int | None, error: Exception) -> LaunchState:
@@ -169,9 +186,20 @@ def launch_runner(
     """A runner for the launches of this node; its devices are sampled inside the block."""
     sweep()
     router = SampleRouter()
+    keeper = EvidenceKeeper(run, node.name)
+    since = time.time()
+    with suppress(RunDirError):  # its header is damaged
+        since = read_header(run).created
     header = DataHeader(run.name, plan.arch, meta)
     states = [read_benchmark(run, each.name, ignore) for each in plan.benchmarks]
     launches = [launch for state in states if state for launch in state.launches]
     survivors = chain.from_iterable(launch.survivors for launch in launches)
-    with device_monitor(plan.arch, node.devices, plan.gpu_poll, router):
-        yield LaunchRunner(run, header, router, environ, plan.grace, clock, survivors)
+    try:
+        with device_monitor(plan.arch, node.devices, plan.gpu_poll, router):
+            yield LaunchRunner(
+                run, header, router, environ, plan.grace, clock, survivors, keeper, since
+            )
+    finally:
+        if problem := keeper.problem():
+            said = f"milabench: the evidence of {node.name} is not complete: {problem}"
+            print(said, file=sys.stderr, flush=True)

@@ -4,14 +4,19 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
+from typing import Any
 
 from msgspec.structs import asdict, replace
 
 from ..config.xids import explained
+from ..errors import contained
 from ..events import Data, Event, Note
+from ..in_time import in_time
 from ..machine.backends import BACKENDS
 from ..machine.backends.backend import Reading
 from ..machine.devices import Device
+from ..machine.kernel_log import kernel_log, reported
 from ..machine.sampler import INTERVAL, HostReader, Sampler
 from ..plan.launch import Launch, Process
 from ..results.file_writer import FileWriter
@@ -19,10 +24,12 @@ from ..results.run_dir import RunDir
 from ..results.state import LaunchState, Survivor
 from ..results.write import DataHeader, LaunchWriter
 from ..samples import DeviceProblem, gpudata, hostdata
+from .evidence_keeper import EvidenceKeeper
 from .reap import is_alive
 from .stop_requests import StopRequests
 from .supervisor import Supervisor
 
+READ = 3.0  # seconds for the kernel's log
 TRACES = "MILABENCH_TRACES"  # the folder for the files that a program writes beside its metrics
 
 
@@ -39,7 +46,7 @@ class SampleRouter:
         self._processes: Sequence[Process] = ()
         self._emit: Callable[[Event], None] = lambda _: None
         self._problems: dict[DeviceProblem, float] = {}  # of the last reading, since when
-        self._told: set[tuple[str, DeviceProblem]] = set()
+        self._told: set[tuple[str, str]] = set()  # the process and the sentence
 
     def set_target(self, processes: Sequence[Process], emit: Callable[[Event], None]) -> None:
         with self._lock:
@@ -64,6 +71,26 @@ class SampleRouter:
                 name = self._processes[0].name
                 self._emit(Data(name, when, hostdata(when, reading.host)))
 
+    def tell_log(self, gpus: Mapping[str, Mapping[str, Any]], since: float) -> None:
+        """Pass on what the kernel's log says of these GPUs: as faults only what is ``since`` then.
+
+        Args:
+            gpus: facts by their indices, as a back-end tells them.
+            since: seconds since the epoch.
+        """
+        known: dict[tuple[object, ...], DeviceProblem] = {}
+        for told in map(explained, reported(kernel_log(), gpus)):
+            problem = told
+            if told.time < since:
+                when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(told.time))
+                sentence = f"{told.sentence} (at {when}, before this run)"
+                problem = replace(told, sentence=sentence, is_fault=False, xid=None, action="")
+            known.setdefault((told.sentence, problem.xid), problem)
+        with self._lock:
+            for process in self._processes:
+                for problem in known.values():
+                    self._tell(process, problem)
+
     def settle(self, *, reads: bool) -> None:
         """Wait for the monitor, which says if it hangs; with ``reads`` it reads at once."""
         if self.monitor is not None:
@@ -72,11 +99,13 @@ class SampleRouter:
     def _tell_problems(self) -> None:
         for process in self._processes:
             for problem, since in self._problems.items():
-                concerns = problem.device is None or problem.device in process.devices
-                if concerns and (process.name, problem) not in self._told:
-                    self._told.add((process.name, problem))
-                    told = asdict(replace(problem, time=since))
-                    self._emit(Note(process.name, since, "device_problem", told))
+                self._tell(process, replace(problem, time=since))
+
+    def _tell(self, process: Process, problem: DeviceProblem) -> None:
+        concerns = problem.device is None or problem.device in process.devices
+        if concerns and (process.name, problem.sentence) not in self._told:
+            self._told.add((process.name, problem.sentence))
+            self._emit(Note(process.name, problem.time, "device_problem", asdict(problem)))
 
 
 @contextmanager
@@ -102,6 +131,8 @@ class LaunchRunner:
 
     Args:
         survivors: what earlier launches on any node have left; those that live here are told.
+        keeper: of the evidence of this node; None for one that keeps none.
+        since: when the run began, in seconds since the epoch.
     """
 
     def __init__(
@@ -113,14 +144,18 @@ class LaunchRunner:
         grace: float,  # seconds between SIGTERM and SIGKILL
         clock: Callable[[], float] = time.monotonic,
         survivors: Iterable[Survivor] = (),
+        keeper: EvidenceKeeper | None = None,
+        since: float = 0.0,
     ) -> None:
+        self.keeper, self._since = keeper, since
         self._survivors = tuple(survivors)
         self._run_dir, self._header, self._router = run_dir, header, router
         self._environ, self._grace, self._clock = environ, grace, clock
 
     def beside(self, run: RunDir) -> "LaunchRunner":
         header = replace(self._header, run_name=run.name)
-        return LaunchRunner(run, header, self._router, self._environ, self._grace, self._clock)
+        more = self._environ, self._grace, self._clock
+        return LaunchRunner(run, header, self._router, *more, since=self._since)
 
     def run(
         self, launch: Launch, requests: StopRequests, emit: Callable[[Event], None]
@@ -130,6 +165,8 @@ class LaunchRunner:
         Raises:
             RunDirError: a file cannot be written; nothing of the launch runs any more.
         """
+        if self.keeper is not None:
+            self.keeper.wait()  # what it asks the drivers would be in the numbers
         earlier = tuple(each for each in self._survivors if is_alive(each.pid, each.born))
         folder = self._run_dir.benchmark(launch.benchmark.name)
         environ = {**self._environ, TRACES: str(folder)}
@@ -144,8 +181,9 @@ class LaunchRunner:
                 emit(event)
 
             supervisor = Supervisor(
-                launch, environ, requests, write_and_emit, self._grace, self._clock, files.has_room
-            )
+                launch, environ, requests, write_and_emit, self._grace, self._clock,
+                files.has_room, partial(self._witness, launch),
+            )  # fmt: skip
             self._router.set_target(launch.processes, supervisor.post)
             try:
                 state = supervisor.run()
@@ -155,6 +193,12 @@ class LaunchRunner:
                 state = replace(state, processes=(first, *others))
                 # The end of a failure may come before the monitor sees its reason.
                 self._router.settle(reads=not state.verdict.is_ok)
+                is_validation = "validate" in launch.benchmark.tags
+                gpus = (self._header.meta.get("accelerators") or {}).get("gpus")
+                if (is_validation or not state.verdict.is_ok) and gpus:
+                    tell = partial(self._router.tell_log, gpus, self._since)
+                    with contained(lambda _: None):  # it may not be read, or not in time
+                        in_time(tell, READ)
                 return state
             finally:
                 self._router.set_target((), supervisor.post)
@@ -162,3 +206,14 @@ class LaunchRunner:
                     writer.write(event)
         finally:
             files.close(is_hurried=lambda: requests.stops > 1)
+
+    def _witness(self, launch: Launch, stacks: Mapping[str, str], is_hang: bool) -> None:
+        """Take evidence of a validation that hangs, before it is stopped, or that has failed."""
+        benchmark = launch.benchmark
+        if self.keeper is None or "validate" not in benchmark.tags:
+            return
+        state = "hangs or waits, and still runs" if is_hang else "has failed"
+        files = {f"{tag}.stacks": text for tag, text in stacks.items()}
+        self.keeper.take(benchmark.name, f"{benchmark.name} {state}", files)
+        if is_hang:
+            self.keeper.wait()

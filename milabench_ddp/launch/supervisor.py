@@ -26,7 +26,7 @@ from ..plan.launch import Launch
 from ..results.state import LaunchState, ProcessState
 from .channel import METRICS, START, Fifo
 from .child import Child
-from .hangs import is_hang
+from .hangs import is_hang, told
 from .keeper import Keeper
 from .kill_policy import KillPolicy, Stage
 from .stacks import STACKS, look
@@ -54,6 +54,8 @@ class Supervisor:
         clock: monotonic, in seconds; the deadline and the grace are counted by it.
         has_room: whether more can be emitted now; while not, programs wait as at a full pipe. It
             must wake ``requests`` once there is room. Its exceptions end the launch and `run`.
+        witness: gets the stacks of processes that hang, by their tags, before they are stopped, and
+            those of one that has failed; and whether it is a hang.
     """
 
     def __init__(
@@ -65,10 +67,11 @@ class Supervisor:
         grace: float = GRACE,
         clock: Callable[[], float] = time.monotonic,
         has_room: Callable[[], bool] = lambda: True,
+        witness: Callable[[Mapping[str, str], bool], None] = lambda *_: None,
     ) -> None:
         self._launch, self._environ, self._clock = launch, environ, clock
         self._requests, self._emit, self._grace = requests, emit, grace
-        self._has_room = has_room
+        self._has_room, self._witness = has_room, witness
         self._pipes: dict[int, Callable[[], None]] = {}  # those still open, and their handlers
         self._reads_pipes = True
         self._posted: queue.SimpleQueue[Event] = queue.SimpleQueue()
@@ -193,7 +196,10 @@ class Supervisor:
         watch = (child.channel_ranks.fd,) if child.channel_ranks is not None else ()
         for fd in (child.exit_fd, child.pidfd, *child.pipes, *watch):
             self._forget(fd)
-        self._ends[child.tag] = child.finish(self._policy.verdict, oom_kills() - self._oom_kills)
+        end = child.finish(self._policy.verdict, oom_kills() - self._oom_kills)
+        self._ends[child.tag] = end
+        if end.outcome is Outcome.FAILED:
+            self._witness(_stacks([child]), False)
 
     def _forget(self, fd: int) -> None:
         self._pipes.pop(fd, None)
@@ -207,6 +213,7 @@ class Supervisor:
         stage, verdict = self._policy.advance(now), self._policy.verdict
         if stage is Stage.TERMINATED and verdict is not None and is_hang(verdict):
             self._look(self._alive)
+            self._witness(_stacks(self._alive), True)
         for child in self._alive:
             if stage is Stage.TERMINATED:
                 child.terminate()
@@ -257,6 +264,10 @@ def sweep() -> None:
         if left:
             with suppress(OSError, subprocess.TimeoutExpired):
                 subprocess.run(["rm", "-rf", "--", *left], timeout=_PATIENCE, capture_output=True)
+
+
+def _stacks(children: Sequence[Child]) -> dict[str, str]:
+    return {child.tag: told(child.looked) for child in children if child.looked}
 
 
 def _skew_ms(times: list[float]) -> float | None:

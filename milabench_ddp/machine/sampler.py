@@ -26,7 +26,8 @@ _CLOCK_EVERY = 10  # readings
 
 PATIENCE = 5.0  # seconds; a stuck driver must not delay the end of a launch
 _STUCK = DeviceProblem(
-    f"the library of the devices has not answered for {PATIENCE:g} s, as where one of them is lost"
+    f"the library of the devices has not answered for {PATIENCE:g} s, as where one of them is lost",
+    action="reboot",
 )
 
 Sink = Callable[[float, Reading], None]

@@ -70,6 +70,9 @@ class RunDir(Struct, frozen=True):
     def traces_of(self, benchmark: str) -> list[Path]:
         return sorted(self.benchmark(benchmark).glob("*.trace.json"))
 
+    def evidence(self, node: str) -> Path:
+        return self.path / "evidence" / f"{node}.tar.gz"
+
     def node_log(self, node: str) -> Path:
         return self.nodes / f"{node}.log"
 

@@ -16,10 +16,12 @@ from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.dispatch import agent_main
 from milabench_ddp.dispatch.agent_main import AgentOptions
 from milabench_ddp.dispatch.protocol import (
+    EvidenceKept,
     FindPorts,
     Finish,
     FromAgent,
     Hello,
+    KeepEvidence,
     LaunchEnded,
     Ping,
     Pong,
@@ -35,6 +37,7 @@ from milabench_ddp.errors import DispatchError
 from milabench_ddp.events import Outcome, Verdict
 from milabench_ddp.results.lock import held
 from milabench_ddp.results.run_dir import RunDir
+from tests.support.archives import archived
 from tests.support.started_agent import DEAF, RATE, STAYS, StartedAgent, exists
 from tests.support.wait import wait_for
 
@@ -88,6 +91,16 @@ def test_it_answers_and_runs_launches(agent: StartedAgent) -> None:
     agent.start(STAYS, "third")
     state = agent.says(LaunchEnded).state
     assert (state.outcome, state.reason) == (Outcome.LOST, "its other nodes are gone")
+    agent.send(Finish())
+    assert agent.code() == 0
+
+
+def test_it_keeps_evidence_of_its_node(agent: StartedAgent) -> None:
+    agent.send(KeepEvidence({"ticket.md": "a ticket", "output/x.stderr": "x" * 300_000}))
+    assert agent.says(EvidenceKept) == EvidenceKept()
+    kept = archived(agent.run.path, "node0")
+    assert kept["ticket.md"] == "a ticket"
+    assert "node0, at the end of the run" in kept["end/about.txt"]
     agent.send(Finish())
     assert agent.code() == 0
 

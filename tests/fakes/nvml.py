@@ -139,6 +139,10 @@ class FakeNvml:
         self._of(gpu, "VbiosVersion")
         return "96.00.CF.00.02"
 
+    def nvmlDeviceGetSerial(self, gpu: FakeGpu) -> str:
+        self._of(gpu, "Serial")
+        return "1650123456789"
+
     def nvmlDeviceGetEccMode(self, gpu: FakeGpu) -> list[int]:
         self._of(gpu, "EccMode")
         return [1, 1]

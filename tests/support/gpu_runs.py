@@ -40,10 +40,12 @@ for step in range(20):
 """
 
 
-def report_on(folder: Path, gpu_poll: float = 0.02, **programs: str) -> Report:
+def report_on(
+    folder: Path, gpu_poll: float = 0.02, tags: frozenset[str] = frozenset(), **programs: str
+) -> Report:
     """The report of a run of these programs on the GPUs of the stub."""
     cluster = detect("cuda", None, os.environ)
-    benchmarks = [program(folder, name, text) for name, text in programs.items()]
+    benchmarks = [program(folder, name, text, tags=tags) for name, text in programs.items()]
     run = context(folder, *benchmarks, arch="cuda", gpus=None, gpu_poll=gpu_poll)
     run.header.machine = collect("cuda", cluster.nodes[0], [], {})
     HostRunner().execute(run, RecordedProgress())

@@ -1,7 +1,7 @@
 """AMD's GPUs, in the order of the kernel (KFD), which HIP has, too, and rocm_smi has not."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -36,19 +36,17 @@ class AmdBackend(VoirBackend):
     def source(
         self, devices: Sequence[Device], root: Path = Path("/")
     ) -> Iterator[Callable[[], Reading]]:
-        places = kernel_gpus(root)
+        buses = kernel_gpus(root)
+        places = {device.index: buses.get(device.uuid, "") for device in devices}
+
+        def counted(reading: Reading) -> Reading:
+            samples = {}
+            for index, sample in reading.samples.items():
+                samples[index] = replace(sample, ecc=memory_errors(places[index], root))
+            return replace(reading, samples=samples)
+
         with super().source(devices) as read:
-
-            def read_with_errors() -> Reading:
-                reading = read()
-                samples = dict(reading.samples)
-                for device in devices:
-                    if device.index in samples and device.uuid in places:
-                        counts = memory_errors(places[device.uuid], root)
-                        samples[device.index] = replace(samples[device.index], ecc=counts)
-                return replace(reading, samples=samples)
-
-            yield read_with_errors
+            yield lambda: counted(read())
 
 
 def memory_errors(bus: str, root: Path = Path("/")) -> tuple[int, int] | None:
@@ -56,15 +54,12 @@ def memory_errors(bus: str, root: Path = Path("/")) -> tuple[int, int] | None:
 
     They are since its driver was loaded; None where it does not tell them.
     """
-    found = []
+    found: list[tuple[int, int]] = []
     for path in (root / "sys/bus/pci/devices" / bus / "ras").glob("*_err_count"):
-        try:
-            lines = (line.partition(":") for line in path.read_text().splitlines())
-            counts = {name.strip(): int(value) for name, _, value in lines}
-            found.append((counts["ce"], counts["ue"]))
-        except (OSError, ValueError, KeyError):  # a part without such counts
-            continue
-    return (sum(each[0] for each in found), sum(each[1] for each in found)) if found else None
+        with suppress(OSError, ValueError, KeyError):  # a part without such counts
+            counts = dict(line.split(": ") for line in path.read_text().splitlines())
+            found.append((int(counts["ce"]), int(counts["ue"])))
+    return (sum(ce for ce, _ in found), sum(ue for _, ue in found)) if found else None
 
 
 def kernel_gpus(root: Path = Path("/")) -> dict[str, str]:

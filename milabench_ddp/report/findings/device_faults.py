@@ -280,13 +280,15 @@ def _problems(measured: Measurements, is_meant: Callable[[DeviceProblem], bool])
         when = time.strftime("from %H:%M:%S UTC on %Y-%m-%d, ", time.gmtime(first.time))
         is_note = severity_of(first) == "note"
         said = f"{sentence} ({'' if is_note else when}in {shown_names(names, SHOWN)})"
-        xid = {} if first.xid is None else {"xid": first.xid}
-        evidence = {"device": first.device, "uuid": first.uuid, "time": first.time, **xid}
+        evidence: dict[str, object] = {"device": first.device, "uuid": first.uuid}
+        evidence |= {"time": first.time, "benchmarks": names}
+        if first.xid is not None:
+            evidence["xid"] = first.xid
         actions = {action_of(problem) for problem, _ in problems}
-        yield Found(
-            first.uuid, evidence | {"benchmarks": names}, {"problem": said},
-            nodes=(problems[0][1].node,), action=next(filter(actions.__contains__, ACTIONS), ""),
-        )  # fmt: skip
+        action = next(filter(actions.__contains__, ACTIONS), "")
+        # a driver that this user may not use, or that is not there, says nothing of the node
+        nodes = (problems[0][1].node,) if first.device is not None or action else ()
+        yield Found(first.uuid, evidence, {"problem": said}, nodes=nodes, action=action)
 
 
 def _on_node(record: Record, sentence: str) -> str:

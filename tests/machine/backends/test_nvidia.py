@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from milabench_ddp.errors import MachineError
+from milabench_ddp.machine.backends import nvidia
 from milabench_ddp.machine.backends.nvidia import NvidiaBackend, visible_devices
 from milabench_ddp.machine.backends.nvml import Gpu, Inventory
 from milabench_ddp.machine.devices import Device
@@ -136,8 +137,9 @@ def test_no_gpu() -> None:
 Install = Callable[..., FakeNvml]
 
 
-def test_all_facts_of_a_gpu(install: Install) -> None:
+def test_all_facts_of_a_gpu(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
     nvml = install(gpus(8))
+    monkeypatch.setattr(nvidia, "slot_of", {"00000000:18:00.0": "21"}.get)
     found = BACKEND.accelerators([Device(3, "3", "NVIDIA H200", 143771.0)])
     gpu = {
         "device": 3,
@@ -147,10 +149,11 @@ def test_all_facts_of_a_gpu(install: Install) -> None:
         "uuid": nvml.gpus[3].uuid,
         "capability": "9.0",
         "vbios": "96.00.CF.00.02",
+        "serial": "1650123456789",
         "power_limit": 700.0,
         "default_power_limit": 700.0,
         "clocks_max": {"sm": 1980, "memory": 3201},
-        "pcie": {"bus_id": "00000000:18:00.0", "generation": 5, "width": 16},
+        "pcie": {"bus_id": "00000000:18:00.0", "slot": "21", "generation": 5, "width": 16},
         "ecc": True,
         "cpus": None,
     }

@@ -85,6 +85,8 @@ def test_a_driver_that_fails_before_the_first_launch(
     (sentence,) = about(report, "device_fault")
     why = "this user may not use the NVIDIA driver: see the permissions of /dev/nvidia*"
     assert re.fullmatch(rf"{re.escape(why)} \({WHEN}, in good\)", sentence)
+    (found,) = (each for each in report.findings if each.name == "device_fault")
+    assert found.nodes == ()  # what this user may not ask is no fault of the node
 
 
 @pytest.mark.parametrize(
@@ -142,6 +144,7 @@ def test_damaged_notes_and_problems_do_not_make_the_report_fail(tmp_path: Path, 
         ({"xid": 48, "action": "reboot"}, "device_fault", True, "reboot"),
         ({"action": "isolate"}, "device_fault", True, "isolate"),
         ({}, "device_fault", True, ""),
+        ({"device": None, "action": "reboot"}, "device_fault", True, "reboot"),
         ({"is_lost": True}, "lost_device", True, "reboot"),
         ({"is_lost": True, "action": "reset"}, "lost_device", True, "reset"),
         ({"xid": 63, "is_fault": False}, "device_warning", False, "watch"),

@@ -1,0 +1,129 @@
+"""Launches of a validation that hang or fail on this host: what is kept of them, and when."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from milabench_ddp.events import Event, Outcome, Output
+from milabench_ddp.launch import evidence_keeper, node_run
+from milabench_ddp.launch.evidence_keeper import EvidenceKeeper
+from milabench_ddp.launch.node_run import LaunchRunner, SampleRouter
+from milabench_ddp.launch.stop_requests import StopRequests
+from milabench_ddp.machine.kernel_log import LogLine
+from milabench_ddp.plan.launch import Launch
+from milabench_ddp.results.run_dir import RunDir
+from milabench_ddp.results.state import LaunchState
+from milabench_ddp.results.write import DataHeader
+from tests.support.archives import archived
+from tests.support.launches import launch
+from tests.support.node_runs import HEADER, RATE
+
+QUIET = "\n".join(line for line in RATE.splitlines() if not line.startswith("print"))
+STUCK = """
+import os, time
+def stuck():
+    print(os.getpid(), flush=True)
+    time.sleep(1000)
+stuck()
+"""
+
+
+def validated(*scripts: str, tags: tuple[str, ...] = ("validate",)) -> Launch:
+    made = launch(*scripts)
+    return replace(made, benchmark=replace(made.benchmark, tags=frozenset(tags)))
+
+
+@pytest.fixture
+def run(
+    tmp_path: Path, requests: StopRequests, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., LaunchState]:
+    """Runs a launch on a host that tells which processes live when it is asked."""
+    pids: list[int] = []
+
+    def gather(occasion: str, root: Path) -> dict[str, str]:
+        alive = [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+        return {"about.txt": f"{occasion}; alive: {len(alive)}"}
+
+    monkeypatch.setattr(evidence_keeper, "gather", gather)
+    over = [0.0]
+
+    def emit(event: Event) -> None:
+        if isinstance(event, Output) and event.stream == "stdout":
+            pids.append(int(event.text))
+            over[0] = 1e6 * (len(pids) == 1)  # its time is over once it says where it is
+
+    def run(planned: Launch) -> LaunchState:
+        keeper = EvidenceKeeper(RunDir(tmp_path), "n1")
+        runner = LaunchRunner(
+            RunDir(tmp_path), HEADER, SampleRouter(), os.environ, 0.1, lambda: over[0],
+            keeper=keeper,
+        )  # fmt: skip
+        state = runner.run(planned, requests, emit)
+        keeper.wait()
+        return state
+
+    return run
+
+
+def test_a_hang_is_seen_before_it_is_stopped(run: Callable[..., LaunchState], tmp_path: Path):
+    assert run(validated(STUCK)).outcome is Outcome.TIMEOUT
+    kept = archived(tmp_path, "n1")
+    assert kept["b/about.txt"] == "n1, b hangs or waits, and still runs; alive: 1"
+    assert set(kept) == {"b/about.txt", "b/b.D0.stacks"}
+    assert "line 5 in stuck" in kept["b/b.D0.stacks"]
+
+
+@pytest.mark.parametrize("odd", [0, 1])
+def test_a_failure_is_kept(run: Callable[..., LaunchState], tmp_path: Path, odd: int) -> None:
+    scripts = ["1 / 0" if k == odd else QUIET for k in range(2)]
+    assert run(validated(*scripts)).outcome is Outcome.FAILED
+    assert archived(tmp_path, "n1") == {"b/about.txt": "n1, b has failed; alive: 0"}
+
+
+@pytest.mark.parametrize("planned", [validated(QUIET), validated("1 / 0", tags=())])
+def test_of_what_goes_well_and_of_other_runs_nothing_is_kept(
+    run: Callable[..., LaunchState], tmp_path: Path, planned: Launch
+) -> None:
+    run(planned)
+    assert not (tmp_path / "evidence").exists()
+
+
+LOST = "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x, GPU has fallen off the bus."
+META: dict[str, Any] = {
+    "accelerators": {"gpus": {"0": {"uuid": "GPU-0", "pcie": {"bus_id": "00000000:3B:00.0"}}}}
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "tags", "is_told"),
+    [
+        ("1 / 0", (), True),
+        (RATE, ("validate",), True),
+        (RATE, (), False),  # a good launch of another run does not wait for the log
+    ],
+)
+def test_what_the_kernel_says_since_the_run_began_is_a_fault(
+    tmp_path: Path, requests: StopRequests, monkeypatch: pytest.MonkeyPatch,
+    text: str, tags: tuple[str, ...], *, is_told: bool,
+) -> None:  # fmt: skip
+    old = LOST.replace("79", "48")
+    lines = [LogLine(90.0, old), LogLine(95.0, old), LogLine(101.0, LOST), LogLine(102.0, LOST)]
+    monkeypatch.setattr(node_run, "kernel_log", lambda: lines)
+    header = DataHeader("r", "cuda", META)
+    runner = LaunchRunner(
+        RunDir(tmp_path), header, SampleRouter(), os.environ, 1.0, since=100.0
+    )  # fmt: skip
+    runner.run(validated(text, tags=tags), requests, lambda _: None)
+    told = (tmp_path / "b.D0.data").read_text()
+    assert told.count("device_problem") == 2 * is_told
+    known = "GPU 0 (GPU-0) reported Xid 79: it has fallen off the bus; restart the machine"
+    before = "(at 1970-01-01 00:01:30 UTC, before this run)"
+    assert (
+        f'"sentence": "{known}", "device": 0, "uuid": "GPU-0", "is_fault": true' in told
+    ) is is_told
+    assert (f"could not correct {before}" in told) is is_told
+    assert '"xid": 48' not in told

@@ -20,6 +20,7 @@ from ...errors import contained
 from ..finding import KINDS, Checked, Finding
 from ..model import Row
 from . import (
+    below_peers,
     bits_differ,
     bottlenecks,
     device_faults,
@@ -46,7 +47,7 @@ from .finder import Finder, Looked, Measurements
 SUBJECTS = (  # in the order in which their findings are shown
     failed, failed_nodes, run_differences, node_differences, device_faults, missing_ranks,
     program_environment, rate_problems, peaks, unsteady, rank_memory, losses, bottlenecks,
-    throttling, slow, steps, slow_links, gradients, bits_differ, planted,
+    throttling, below_peers, slow, steps, slow_links, gradients, bits_differ, planted,
 )  # fmt: skip
 FINDERS: dict[str, Finder] = {
     name: each

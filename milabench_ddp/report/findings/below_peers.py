@@ -1,0 +1,37 @@
+"""Findings about devices and nodes that the spread of their peers does not explain."""
+
+from ..model import Row
+from ..validation.peers import NODE, judged
+from .finder import Finds, Found, Looked, finding
+
+
+def _compared(row: Row) -> Looked:
+    all_judged = judged(row)
+    compared = sum(each.reference != "" for each in all_judged)
+    return compared or next((each.why for each in all_judged), 0)
+
+
+@finding(
+    "error",
+    "{place} is {lower:.1%} below {of} ({value:.5g} against {median:.5g} {unit}), more than "
+    "the spread of its kind: a defect from {smallest:.1%} on would have been found",
+    "look at its clocks, heat and power; if it stays, give it back with this evidence",
+    section="ranks",
+    looks_for="devices and nodes below their peers",
+    among=_compared,
+    fails=True,
+    action="isolate",
+)
+def below_peers(row: Row) -> Finds:
+    """Of a node that is slow as a whole, its devices are not named."""
+    failed = [each for each in judged(row) if each.word == "fail"]
+    nodes = {each.node for each in failed if each.place == NODE}
+    for each in failed:
+        if each.place != NODE and each.node in nodes:
+            continue
+        place = f"{each.place} ({each.node})" if each.node and each.place != NODE else each.place
+        place = each.node if each.place == NODE else place
+        evidence = {"value": each.value, "median": each.median, "lower": each.lower}
+        evidence["smallest"] = each.smallest
+        words = {"unit": each.unit, "of": "the median of its peers"}
+        yield Found(place, evidence, words, nodes=(each.node,))

@@ -1,0 +1,171 @@
+"""Each device and node of a validation beside its peers (``spread`` says when it is a defect).
+
+A device is judged by its rate where it runs alone, else by its own work in a step, which contains
+no wait for other ranks. A node is judged by its middle device, and by the rate of a job that is on
+it alone. Peers are of the same product, and of the same stages of a pipeline.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from ...numerics import np
+from ...results.records import Record
+from ..grouping import grouped
+from ..mfu import device_of
+from ..model import Row
+from ..once import once
+from ..process import series_of_devices
+from ..ranks.rank_summary import RankId, rank_id
+from ..statistics.batch_means import t_quantile
+from ..statistics.interval import Series, pooled_mean, why_no_mean
+from ..statistics.values import NAN
+from .spread import Compared, compare_devices, middle
+
+TAG = "validate"
+NODE = "the node"
+UNSEEN = 0.25  # what hides a larger defect tells nothing
+FEWEST = 2  # observations: of one, no error is known
+
+
+class Judged(Struct, frozen=True):
+    """A device or a node of a benchmark beside its peers."""
+
+    node: str  # empty on a single host
+    place: str  # the device or rank, or ``NODE``
+    value: float  # of a device, or of the middle device of a node
+    unit: str
+    median: float = NAN  # of its peers, or what it is compared with
+    lower: float = NAN  # how far it is below, as a fraction; negative: it is faster
+    smallest: float = NAN  # the smallest defect that would have been found with 99 %, as a fraction
+    word: Literal["pass", "fail", "cannot tell"] = "cannot tell"
+    why: str = ""
+    reference: Literal["", "peers", "published", "past", "catalog"] = ""
+
+
+class _Measured(Struct, frozen=True):
+    node: str
+    place: str
+    kind: str  # what it shares with its peers
+    unit: str
+    value: float
+    error: float  # the standard error of its logarithm
+    why: str = ""  # why it is no number
+
+
+def is_validation(row: Row) -> bool:
+    return TAG in row.config.get("tags", ())
+
+
+@once
+def judged(row: Row) -> Sequence[Judged]:
+    """The devices, ranks and nodes that this benchmark of a validation measured alone."""
+    if not is_validation(row):
+        return ()
+    families = list(grouped((each.kind, each) for each in [*_devices(row), *_ranks(row)]).values())
+    # a single node with a job of its own has no peer, but its devices were compared
+    jobs = grouped((each.kind, each) for each in _nodes(row)).values()
+    families += [nodes for nodes in jobs if len(nodes) > 1]
+    names = {record.name for record in _records(row) if TAG in record.config.get("tags", ())}
+    found: list[Judged] = []
+    for family in families:
+        found += _beside_peers(family, len(names) * len(families))
+    return found
+
+
+def _records(row: Row) -> Iterator[Record]:
+    for run in {process.run.path: process.run for process in row.processes}.values():
+        yield from run.records
+
+
+def _devices(row: Row) -> Iterator[_Measured]:
+    records = {rank_id(each.record, 0): each.record for each in row.counted}
+    for id, series in series_of_devices(row.counted).items():
+        yield _measured(records[id], id.name, row.unit, series)
+
+
+def _nodes(row: Row) -> Iterator[_Measured]:
+    """Those that have a job of their own: its rate."""
+    jobs: Mapping[str, list[tuple[Record, Series]]] = grouped(
+        (each.record.node, (each.record, each.series))
+        for each in row.counted
+        if each.record.device is None
+        and each.series is not None
+        and len(each.run.jobs[each.record.job]) == 1
+    )
+    for told in jobs.values():
+        yield _measured(told[0][0], NODE, row.unit, [series for _, series in told])
+
+
+def _measured(record: Record, place: str, unit: str, launches: Sequence[Series]) -> _Measured:
+    each = [[series] for series in launches]
+    value, why = pooled_mean(each), why_no_mean(each)
+    errors = []
+    for series in launches:
+        if len(series.rates) < FEWEST:
+            why = why or f"fewer than {FEWEST} observations"
+            break
+        # few observations tell their error badly
+        half_width = series.error.half_width / t_quantile(math.inf)
+        errors.append(half_width / series.mean if series.mean > 0 else NAN)
+    error = math.hypot(*errors) / len(launches)
+    why = why or ("" if value > 0 and math.isfinite(error) else "it has no rate")
+    return _Measured(record.node, place, device_of(record)[1], unit, value, error, why)
+
+
+def _ranks(row: Row) -> Iterator[_Measured]:
+    """Those that train with others, by their own work: steps a second without waits for others."""
+    records: dict[RankId, Record] = {}
+    for process in row.counted if not row.reported("model").get("waits_unknown") else ():
+        if process.record.device is None:
+            for number in process.record.ranks:
+                records.setdefault(rank_id(process.record, number), process.record)
+    for rank in row.ranks:
+        if rank.id in records and rank.local_ms > 0:
+            record, error = records[rank.id], rank.local_error / rank.local_ms
+            kind = f"{device_of(record)[1]} {rank.stages}"
+            why = "" if math.isfinite(error) else f"fewer than {FEWEST} steps"
+            yield _Measured(
+                rank.id.node or record.node, rank.id.name, kind, "steps/s of its own work",
+                1000 / rank.local_ms, error, why,
+            )  # fmt: skip
+
+
+def _beside_peers(all_measured: Sequence[_Measured], families: int) -> Iterator[Judged]:
+    known = [each for each in all_measured if not each.why]
+    for each in all_measured:
+        if each.why or len(known) < 2:
+            why = each.why or "it has no peers"
+            yield Judged(each.node, each.place, each.value, each.unit, why=why)
+    if len(known) < 2:
+        return
+    logs = np.log([each.value for each in known])
+    errors = np.array([each.error for each in known])
+    of_nodes = grouped((each.node, each) for each in known)
+    numbers = {node: number for number, node in enumerate(of_nodes)}
+    devices, nodes = compare_devices(logs, errors, [numbers[each.node] for each in known], families)
+    for index, each in enumerate(known):
+        yield _judged(each, devices, index, len(known))
+    if nodes is not None:
+        for index, (node, own) in enumerate(of_nodes.items()):
+            value = math.exp(middle(np.log([each.value for each in own])))
+            whole = _Measured(node, NODE, "", own[0].unit, value, NAN)
+            yield _judged(whole, nodes, index, len(of_nodes))
+
+
+def _judged(each: _Measured, found: Compared, index: int, count: int) -> Judged:
+    median = math.exp(found.median)
+    lower, smallest = 1 - each.value / median, -math.expm1(-float(found.smallest[index]))
+    word: Literal["pass", "fail", "cannot tell"] = "pass"
+    why = ""
+    if count == 2 and found.are_below.any():
+        word, why = "cannot tell", "of two that differ, either could be wrong"
+    elif found.are_below[index]:
+        word, why = "fail", "the spread of its peers does not explain it"
+    elif smallest > UNSEEN:
+        word, why = "cannot tell", f"a defect below {smallest:.0%} would not have been found"
+    return Judged(
+        each.node, each.place, each.value, each.unit, median, lower, smallest, word, why, "peers"
+    )

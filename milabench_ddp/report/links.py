@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from ..hostlist import natural
-from ..numerics import np
+from ..numerics import Floats, np
 from ..results.records import Payload, is_finite
 from .grouping import grouped
 from .link_map import LEVEL, SMALLEST, slow_parts
@@ -120,6 +120,31 @@ def links_of(row: Row) -> Iterator[Link]:
         )
 
 
+def between_nodes(row: Row) -> list[LinkKind]:
+    """The links between nodes, one way and both ways, of the schedule that has most of them."""
+    kinds = (kind for kind in kinds_of(row) if kind.name[0] == BETWEEN)
+    by_ways = grouped((kind.name[1], kind) for kind in kinds)
+    return [max(each, key=lambda kind: len(kind.links)) for each in by_ways.values()]
+
+
+class SpeedMap(Struct, frozen=True):
+    """The links between nodes, or between ranks; of the pairs of ranks of two nodes the slowest."""
+
+    ends: Sequence[str]
+    speeds: Floats  # GB/s, from each end to each, shape (ends, ends); NaN: not known
+
+    @classmethod
+    def of(cls, links: Iterable[Link], *, of_nodes: bool) -> "SpeedMap":
+        slowest: dict[tuple[str, str], float] = {}
+        for link in links:
+            first, second = link.nodes if of_nodes else map(str, link.ranks)
+            for pair in [(first, second), (second, first)][: 1 if link.ways == 1 else 2]:
+                slowest[pair] = min(link.gb_s, slowest.get(pair, math.inf))
+        ends = sorted({end for pair in slowest for end in pair}, key=natural)
+        speeds = [[slowest.get((sender, to), math.nan) for to in ends] for sender in ends]
+        return cls(ends, np.array(speeds).reshape(len(ends), len(ends)))
+
+
 def shared_rates(row: Row) -> list[tuple[Link, Link]]:
     """Pairs of ranks of different nodes, one way: at the same time as others, and alone."""
     of_ranks = {
@@ -147,11 +172,9 @@ def slow_links(row: Row) -> list[SlowLinks]:
             if link.best < (1 - SLOW) * kind.typical:
                 ranks = link.sender, link.receiver
                 found.append(SlowLinks("link", link.nodes[:1], ranks, kind, [link], "", None))
-    by_ways = grouped((kind.name[1], kind) for kind in kinds if kind.name[0] == BETWEEN)
     maps = [
         (kind, links)
-        for several in by_ways.values()
-        for kind in [max(several, key=lambda kind: len(kind.links))]  # of schedules, not a sample
+        for kind in between_nodes(row)
         for links in grouped((link.part, link) for link in kind.links).values()
     ]
     parts: dict[tuple[str, tuple[str, ...], tuple[int, ...]], list[SlowLinks]] = defaultdict(list)

@@ -13,7 +13,7 @@ from ...results.records import is_finite
 from ...table import Column, Table
 from ..fields import perf_of
 from ..grouping import grouped
-from ..links import Link, links_of
+from ..links import BETWEEN, Link, SpeedMap, links_of
 from ..model import Report, Row
 from ..ranks.ledger import WAITING
 from ..statistics.values import NAN, known
@@ -37,7 +37,7 @@ LEDGER_AREAS: Mapping[str, str] = {
     title: name if name in AREAS else "backward" for name, title in ITEMS.items()
 }
 MOST_BARS = 48  # ranks of a ledger that are drawn
-MOST_RANKS = 96  # of a map of links
+MOST_RANKS = 96  # of a map of links, or nodes
 VERDICT_MARKERS: Mapping[str, int] = {"same": 0, "slower": 6, "faster": 2, "cannot tell": 3}
 OTHER_MARKER = 5
 FARTHEST = 4.0  # times the farthest ratio: beyond, an interval is cut off at the frame
@@ -135,32 +135,35 @@ def _sizes(values: Iterable[object]) -> Scale:
 
 def link_maps(report: Report) -> Iterator[Chart]:
     for row in report.rows:
-        by_ways: dict[int, list[Link]] = defaultdict(list)
+        by_ways: dict[int, dict[str, list[Link]]] = defaultdict(lambda: defaultdict(list))
         for link in links_of(row):
-            by_ways[link.ways].append(link)
-        for ways, found in by_ways.items():
+            by_ways[link.ways][link.schedule].append(link)
+        for ways, schedules in by_ways.items():
+            found = max(schedules.values(), key=len)  # not the sample of another schedule
+            of_nodes = all(link.kind[0] == BETWEEN for link in found)
+            what = "node" if of_nodes else "rank"
+            speeds = SpeedMap.of(found, of_nodes=of_nodes)
             slowest = sorted(found, key=lambda link: link.gb_s)
-            several: dict[int, None] = {}
+            several: dict[str, None] = {}
             for link in slowest:
-                several |= {link.sender: None, link.receiver: None}
-            ranks = sorted(list(several)[:MOST_RANKS])
-            speeds = {(link.sender, link.receiver): link.gb_s for link in found}
-            if ways > 1:  # a pair is told once
-                speeds |= {(link.receiver, link.sender): link.gb_s for link in found}
-            cells = []
-            for sender in ranks:
-                cells.append([HeatCell.of(speeds.get((sender, to), NAN)) for to in ranks])
-            names = list(map(str, ranks))
-            drawn = HeatMap("from rank", "to rank", "GB/s", names, names, cells)
+                several |= dict.fromkeys(link.nodes if of_nodes else map(str, link.ranks))
+            kept = set(list(several)[:MOST_RANKS])
+            places = [place for place, end in enumerate(speeds.ends) if end in kept]
+            drawn_speeds = speeds.speeds[places][:, places].tolist()
+            cells = [[HeatCell.of(gb_s) for gb_s in sent] for sent in drawn_speeds]
+            names = [speeds.ends[place] for place in places]
+            drawn = HeatMap(f"from {what}", f"to {what}", "GB/s", names, names, cells)
             way = "one way" if ways == 1 else "both ways"
-            title = f"{row.name}: bandwidth between ranks, {way}"
+            title = f"{row.name}: bandwidth between {what}s, {way}"
             description = (
                 f"The bandwidth of {len(found)} pairs of ranks in GB/s. The slowest is "
                 f"{slowest[0].label}: {slowest[0].gb_s:.4g}."
             )
-            if len(several) > len(ranks):
+            if of_nodes and len(found) > len(several) * (len(several) - 1):
+                description += " Of the pairs of ranks of two nodes, the slowest is drawn."
+            if len(several) > len(names):
                 description += (
-                    f" Of {len(several)} ranks, the {len(ranks)} with the slowest are drawn."
+                    f" Of {len(several)} {what}s, the {len(names)} with the slowest are drawn."
                 )
             columns = (Column("from", "d"), Column("to", "d"), Column("GB/s", ".4g"))
             values = tuple((link.sender, link.receiver, link.gb_s) for link in found)

@@ -4,16 +4,20 @@ Programs tell a row for each shape (``sweep``), for each path (``bandwidth``) an
 ranks (``pair``).
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from ...results.records import Payload, is_finite
 from ...table import Column
-from ..links import kinds_of, links_of
+from ..links import SpeedMap, between_nodes, kinds_of, links_of
 from ..model import Row, Rows
-from ..statistics.values import NAN, mean
+from ..statistics.values import NAN, known, mean, median
 from .program_tables import size_text
 from .selection import TableOf
+
+MARKS, BOUNDS = "\u00b7\u2591\u2592\u2593\u2588", (0.05, 0.2, 0.5, 0.8)  # from light to full blocks
+MOST_MARKS = 96
 
 
 def _shapes(row: Row) -> Iterator[Mapping[str, object]]:
@@ -71,6 +75,38 @@ def _exceeded(rows: Rows) -> Iterator[str]:
     return (f"{name}, {path['path']}: {said}" for name, path in paths if path["is_exceeded"])
 
 
+def _nodes(row: Row) -> Iterator[Mapping[str, str | float]]:
+    """Each node with its links to others, one way, and a mark for each of these."""
+    for kind in between_nodes(row)[:1]:
+        found = SpeedMap.of(kind.links, of_nodes=True)
+        speeds, typical = found.speeds.tolist(), median(link.gb_s for link in kind.links)
+        to_nodes = found.speeds.T.tolist()
+        for node, sends, receives in zip(found.ends, speeds, to_nodes, strict=True):
+            slowest = min(known(sends), default=NAN)
+            marks = "".join(_mark(1 - gb_s / typical) for gb_s in sends)
+            yield {
+                "node": node,
+                "sends GB/s": median(sends),
+                "receives GB/s": median(receives),
+                "slowest GB/s": slowest,
+                "to": found.ends[sends.index(slowest)] if known(sends) else "",
+                "to each node": marks if len(marks) <= MOST_MARKS else "",
+            }
+
+
+def _mark(lower: float) -> str:
+    if math.isnan(lower):
+        return " "
+    return MARKS[sum(lower >= bound for bound in BOUNDS)]
+
+
+def _marks(rows: Rows) -> Iterator[str]:
+    if any(True for row in rows for _ in _nodes(row)):
+        first, *others = (f"{bound:.0%}" for bound in BOUNDS)
+        bounds = "".join(f", {mark} {bound}" for mark, bound in zip(MARKS[2:], others, strict=True))
+        yield f"Below the median: {MARKS[0]} less than {first}, {MARKS[1]} from {first} on{bounds}"
+
+
 sweeps = TableOf(
     "Matrix products",
     _shapes,
@@ -124,4 +160,18 @@ pairs = TableOf(
         Column("schedule", "", "schedule"),
     ),
     always=8,
+)
+link_map = TableOf(
+    "Links between nodes",
+    _nodes,
+    (
+        Column("node"),
+        Column("sends GB/s", ".4g"),
+        Column("receives GB/s", ".4g"),
+        Column("slowest GB/s", ".4g"),
+        Column("to"),
+        Column("to each node"),
+    ),
+    always=6,
+    notes=_marks,
 )

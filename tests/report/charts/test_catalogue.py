@@ -4,6 +4,7 @@ import math
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +28,7 @@ from milabench_ddp.report.tables.main_table import main_table
 from milabench_ddp.report.tables.program_tables import curve
 from tests.golden import check_golden
 from tests.report.sweeps.test_efficiency import point
+from tests.support.link_files import pair_rows, write_pairs
 from tests.support.result_files import RECORDED, config, end, rates, start, told, write
 from tests.support.svg import check_fits, drawn, parsed
 from tests.support.sweep_of_models import make
@@ -181,6 +183,21 @@ def test_links_between_ranks(tmp_path: Path) -> None:
     assert "The slowest is 1 <-> 2: 5." in chart.description
     texts = drawn(chart.draw(640)).texts
     assert (texts.count("20"), texts.count("5")) == (4 + 1, 2 + 1)  # with the key's ends
+
+
+def test_links_between_nodes_are_a_map_of_nodes_with_the_slowest_of_their_ranks(
+    tmp_path: Path,
+) -> None:
+    fast, slow = np.full((3, 3), 40.0), np.full((3, 3), 40.0)
+    slow[2, 0] = 7.0
+    alone = pair_rows(np.full((2, 2), 50.0), schedule="alone")
+    write_pairs(tmp_path, [fast, slow], alone)
+    (chart,) = catalogue.link_maps(report_of([tmp_path]))
+    assert chart.title == "pairs: bandwidth between nodes, one way"
+    assert "The slowest is 5 -> 1: 7. Of the pairs of ranks of two nodes" in chart.description
+    texts = drawn(chart.draw(640)).texts
+    assert (texts.count("40"), texts.count("7"), texts.count("50")) == (5 + 1, 1 + 1, 0)
+    assert texts.count("n2") == 2
 
 
 NUMBER = st.floats()

@@ -1,10 +1,14 @@
 """Tables and findings about bandwidth, from made-up runs whose truth is known."""
 
+import numpy as np
 import pytest
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.tables.bandwidth import bandwidth as bandwidths
-from milabench_ddp.report.tables.bandwidth import links, pairs
+from milabench_ddp.report.tables.bandwidth import link_map, links, pairs
+from milabench_ddp.table import text_lines
+from tests.golden import check_golden
+from tests.support.link_files import pair_rows, write_pairs
 from tests.support.result_files import config, end, rates, start, told, write
 
 OK = end(0, outcome="ok", reason="")
@@ -54,3 +58,23 @@ def test_a_data_sheet_of_0_has_no_share(tmp_path):
     table = bandwidths(report_of([tmp_path]).rows)
     assert [row[:4] for row in table.rows] == [("membw", "copy", "8", 20.0)]
     assert "share" not in [column.name for column in table.columns]
+
+
+def test_the_map_of_links_marks_what_is_slow(tmp_path):
+    speeds = np.full((5, 5), 40.0)
+    speeds[0] *= 0.79  # sends slowly
+    speeds[4, 1] = 19.0
+    speeds[1, 2] = np.nan
+    speeds[3, 0] = 38.1
+    speeds[2, 4] = 7.0
+    write_pairs(tmp_path, [speeds], pair_rows(speeds * 2, schedule="alone"))
+    text = "\n".join(text_lines(link_map(report_of([tmp_path]).rows)))
+    check_golden("report/link_map.txt", text)
+
+
+@pytest.mark.parametrize("nodes", [96, 97])
+def test_the_map_of_many_nodes_has_no_marks(tmp_path, nodes):
+    write_pairs(tmp_path, [np.full((nodes, nodes), 40.0)])
+    table = link_map(report_of([tmp_path]).rows)
+    assert len(table.rows) == nodes
+    assert (table.columns[-1].name == "to each node") == (nodes == 96)

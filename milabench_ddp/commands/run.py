@@ -13,6 +13,7 @@ from pathlib import Path
 from msgspec import structs
 
 from ..codec import plain, write_record
+from ..config.audited import audited_in
 from ..config.load import load
 from ..config.merge import read_suite
 from ..config.runner_profile import read_profile
@@ -191,7 +192,7 @@ def _created(options: RunOptions, sides: tuple[str, ...] = ()) -> RunContext:
     for benchmark in suite.benchmarks:  # a benchmark that cannot be laid out is refused now
         plan_launches(benchmark, cluster, plan.site)
     warnings = runner.preflight(plan, suite.benchmarks, cluster)
-    machine = collect(cluster.arch, node, sys.argv, os.environ)
+    machine = collect(cluster.arch, node, sys.argv, os.environ, audited_in(suite.benchmarks))
     if profile is not None and profile.python is not None:  # this one measures nothing
         machine |= {"packages": {}, "pytorch": {}, "python": ""}
     if profile is not None and profile.container is not None:

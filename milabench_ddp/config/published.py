@@ -17,8 +17,10 @@ Positive = Annotated[float, Meta(gt=0, le=float_info.max, description="a number 
 _Dtype = Literal["fp32", "tf32", "fp16", "bf16", "fp8"]
 
 
-class _Pattern(str):
-    def __new__(cls, stated: str) -> "_Pattern":
+class Pattern(str):
+    """A regular expression."""
+
+    def __new__(cls, stated: str) -> "Pattern":
         try:
             re.compile(stated)
         except re.error:
@@ -29,7 +31,7 @@ class _Pattern(str):
 class DataSheet(Struct, frozen=True, forbid_unknown_fields=True):
     """What the vendor of a device promises, without sparsity."""
 
-    product: _Pattern  # of the name that the driver tells
+    product: Pattern  # of the name that the driver tells
     family: Text
     tflop_s: dict[_Dtype, Positive]  # of matrix products, by the type of what is multiplied
     source: tuple[Text, ...]
@@ -89,5 +91,6 @@ def sheet_of(product: str) -> str:
 
 
 def read_data(name: str, kind: type[T]) -> dict[str, T]:
+    """The records of a shipped file of data, by their names."""
     top = finalize(read_yaml(shipped_root() / "config" / f"{name}.yaml"))
     return {key: checked(kind, key, node) for key, node in top.entries.items()}

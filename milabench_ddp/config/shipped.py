@@ -6,7 +6,8 @@ from ..errors import ConfigError, did_you_mean
 from .tree import expanded, shown
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-DATA = ("data_sheets", "published", "xids")  # in ``config``, and no configurations
+# In ``config``, and no configurations: see ``published.py``, ``audited.py`` and ``xids.py``.
+DATA = ("data_sheets", "published", "settings", "xids")
 
 
 def shipped_root() -> Path:

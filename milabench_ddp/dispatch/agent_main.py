@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from ..caller import restore_environment
 from ..codec import decode
+from ..config.audited import audited_in
 from ..errors import DispatchError, MilabenchError
 from ..interrupts import EndedBySignal, raise_at_signals
 from ..launch.stop_requests import stopped_by_signals
@@ -92,7 +93,7 @@ def _serve(options: AgentOptions, connection: CoordinatorConnection) -> None:
     node, visible = own_node(plan, options.rank, options.parts, options.name)
     interface = plan.runner.network_interface if plan.runner else None
     address = address_of(interface) if interface else options.address
-    machine = collect(plan.arch, node, sys.argv, os.environ)
+    machine = collect(plan.arch, node, sys.argv, os.environ, audited_in(plan.benchmarks))
     environ = {**os.environ, NODE: node.name, NODE_RANK: str(options.rank)}
     with ExitStack() as stack:
         with heartbeats(
@@ -101,7 +102,8 @@ def _serve(options: AgentOptions, connection: CoordinatorConnection) -> None:
             stack.enter_context(_alone(run, node.name, options, plan.grace))
             warnings = check_gpus(plan, plan.benchmarks, node, environ)
         compared = node_facts(machine, visible)
-        hello = Hello(options.rank, node, address, compared, witness, warnings)
+        settings = machine["settings"]
+        hello = Hello(options.rank, node, address, compared, witness, warnings, settings)
         facts, clock = {**meta(machine), "node": node.name}, AwakeClock()
         runner = stack.enter_context(launch_runner(run, plan, node, facts, environ, clock))
         agent = Agent(runner, connection, options.timeouts, clock, plan.grace)

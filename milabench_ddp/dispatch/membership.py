@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ..errors import contained, reason_of
 from ..events import Outcome
 from ..progress import ProgressObserver
-from ..results.node_state import NodeState, NodeStatus
+from ..results.node_state import NodeStatus
 from ..results.run_dir import RunDir
 from .agent_process import AgentLog, AgentProcess, is_about_memory
 from .member import Member, why_silent
@@ -228,7 +228,7 @@ class Membership:
                 self._until = max(self._until, member.heard + self._timeouts.silence)
             case Problem(text):
                 self._refuse(member, text)
-            case Hello(rank, node, address, facts, witness, warnings):
+            case Hello(rank, node, address, witness=witness):
                 if reason := why_not_shared(self._run, witness) or self._why_other(member, rank):
                     self._refuse(member, reason)
                     return
@@ -237,8 +237,7 @@ class Membership:
                 handle.node, handle.address, handle.send = node, address, send
                 handle.is_alive, handle.stands_by = True, self._spare > 0
                 member.handle, member.heard = handle, self._clock()
-                joined = NodeState(node.name, NodeStatus.JOINED, facts=facts, warnings=warnings)
-                self._records.change(member.name, joined)
+                self._records.join(member.name, message)
                 member.clock_due = self._clock() + self._timeouts.clock
                 self._ping(member)
 

@@ -18,6 +18,7 @@ from ..results.node_state import (
 )
 from ..results.read_state import ignore
 from ..results.run_dir import RunDir
+from .protocol import Hello
 from .slurm_queue import own_id
 
 Clock = Callable[[], float]  # seconds
@@ -103,6 +104,11 @@ class NodeRecords:
         self, name: str, status: NodeStatus, reason: str = "", log: tuple[str, ...] = ()
     ) -> None:
         self.change(name, replace(self.states[name], status=status, reason=reason, log=log))
+
+    def join(self, name: str, said: Hello) -> None:
+        facts, settings = said.facts, said.settings
+        state = NodeState(said.node.name, NodeStatus.JOINED, facts=facts, settings=settings)
+        self.change(name, replace(state, warnings=said.warnings))
 
     def tell(self, *, is_last: bool = False) -> None:
         if self._has_changed:  # comparing 1,000 nodes at every heartbeat takes a core

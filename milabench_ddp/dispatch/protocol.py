@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from ..events import Verdict
 from ..machine.devices import Node
+from ..node_settings import Settings
 from ..plan.launch import Launch
 from ..results.state import LaunchState
 
@@ -80,6 +81,7 @@ class Hello(_Message, frozen=True, tag=True):
     facts: Mapping[str, str] = {}  # of its preflight, for a comparison with the other nodes
     witness: str = ""  # a file that it made in the run folder, for the coordinator to see
     warnings: tuple[str, ...] = ()  # of its preflight, a sentence each
+    settings: Settings = {}
 
 
 class Ports(_Message, frozen=True, tag=True):

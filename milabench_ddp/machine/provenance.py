@@ -20,9 +20,11 @@ from typing import Any
 from .. import __version__
 from ..hazards import HAZARDS
 from ..hidden import HIDDEN, SECRETS
+from ..node_settings import SettingSource
 from .backends import BACKENDS
 from .devices import Node
 from .host import host
+from .setting_reader import read_settings
 
 # Variables of the caller that can change a measurement, by their beginnings. Their values are kept;
 # of others that begin so, which may have secrets, only the names.
@@ -80,19 +82,24 @@ def collect(
     node: Node,
     argv: Sequence[str],
     environ: Mapping[str, str],
-) -> dict[str, object]:
-    """Host, devices, versions, commit, command line and environment, JSON-able.
+    audited: Mapping[str, SettingSource] | None = None,
+) -> dict[str, Any]:
+    """Host, devices, settings, versions, commit, command line and environment, JSON-able.
 
     Args:
         arch: the name of the devices' back-end.
         node: this host, with the devices that are used; without any, no driver is asked.
         argv: this program's command line; values that look like secrets are hidden.
         environ: this program's environment; only variables that can change a measurement are kept.
+        audited: the settings to read, by name.
     """
     # A login node is asked for no devices: its driver is not that of the nodes.
     accelerators: dict[str, Any] = {"arch": arch, "gpus": {}}
     if node.devices:
         accelerators = BACKENDS[arch].accelerators(node.devices)
+    settings = {}
+    if audited and node.devices:
+        settings = read_settings(audited, accelerators["gpus"])
     with asked_checkout(Path(__file__), environ) as checkout:
         packages, build = versions(sys.path), torch_build(sys.path)
         commit = checkout() or {"tag": None, "commit": None, "date": None}
@@ -102,6 +109,7 @@ def collect(
         "command": SECRETS.hide_words(argv),
         "environment": of_interest(environ),
         "host": host(),
+        "settings": settings,
         "accelerators": _known({**accelerators, "notes": node.notes or None}),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "packages": packages,

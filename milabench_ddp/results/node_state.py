@@ -1,4 +1,4 @@
-"""The nodes of a run: one file ``nodes/<node>.json`` for each, and the facts in which they differ.
+"""The nodes of a run: one file ``nodes/<node>.json`` for each, and in what they differ.
 
 The coordinator of the nodes writes them; ``run``, ``watch`` and ``report`` read them.
 """
@@ -14,9 +14,11 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ..codec import decode, write_record
+from ..config.audited import audited, text_of_values
 from ..errors import RunDirError
 from ..files import read_bytes
 from ..hostlist import natural, shown_nodes
+from ..node_settings import Settings
 from .run_dir import RunDir
 
 CLOCK_LIMIT = 0.5  # seconds by which a clock may be off before that is told
@@ -46,6 +48,7 @@ class NodeState(Struct, frozen=True):
     warnings: tuple[str, ...] = ()  # of its preflight: what some benchmarks will lack there
     losses: tuple[str, ...] = ()  # problems that it had before, also in earlier attempts
     job: str = ""  # the id of its Slurm job
+    settings: Settings = field(default_factory=dict)  # of a validation
 
     @property
     def is_expected(self) -> bool:
@@ -118,6 +121,7 @@ class NodeDifference(Struct, frozen=True):
     key: str  # the fact; ``$NAME`` is a variable of the environment
     nodes: tuple[str, ...]  # those that differ
     values: Mapping[str, str] = field(default_factory=dict)  # of all nodes
+    setting: str = ""  # its name, if it is one of `settings.yaml`
 
 
 def read_nodes(run: RunDir, on_defect: OnDefect) -> dict[str, NodeState]:
@@ -132,13 +136,15 @@ def read_nodes(run: RunDir, on_defect: OnDefect) -> dict[str, NodeState]:
 
 
 def differences(nodes: Iterable[NodeState]) -> Iterator[NodeDifference]:
-    """The facts in which nodes differ from most nodes, then the clocks that are off."""
+    """In what nodes differ from most nodes: facts, settings, then clocks that are off."""
+    nodes = list(nodes)
     met = [node for node in nodes if node.facts]
     for fact in dict.fromkeys(fact for node in met for fact in node.facts):
         missing = "not set" if fact.startswith("$") else "not there"
         values = {node.name: node.facts.get(fact, missing) for node in met}
         if len(set(values.values())) > 1:
             yield _difference(fact, values)
+    yield from _different_settings(nodes)
     for node in met:
         offset = node.clock_offset
         if offset is not None and abs(offset) - node.clock_error > CLOCK_LIMIT:
@@ -146,6 +152,16 @@ def differences(nodes: Iterable[NodeState]) -> Iterator[NodeDifference]:
             sentence = f"nodes differ: the clock of {node.name} is {side} the coordinator's"
             values = {node.name: f"{offset:.3f}"}
             yield NodeDifference(sentence, "the clock", (node.name,), values)
+
+
+def _different_settings(nodes: Iterable[NodeState]) -> Iterator[NodeDifference]:
+    """The settings that should be the same; what a node does not tell is no difference."""
+    told = [node for node in nodes if node.settings]
+    for name, setting in audited().items() if told else ():
+        known = {node.name: node.settings[name] for node in told if name in node.settings}
+        values = {node: text_of_values(found) for node, found in known.items()}
+        if setting.same and len(set(values.values())) > 1:
+            yield replace(_difference(setting.what, values), setting=name)
 
 
 def _difference(fact: str, values: Mapping[str, str]) -> NodeDifference:

@@ -26,6 +26,12 @@ class FakeGpu:
     temperature: int | None = 41
     power: int | None = 121500  # mW
     mig: "list[FakeGpu] | None" = None  # None: not in MIG mode
+    # whether each NVLink is up; None: without NVLinks
+    nvlinks: "tuple[bool, ...] | None" = None
+    nvlink_mbps: int = 26562  # on the wire, of each
+    switched: bool = True
+    fabric: tuple[int, int] | None = None  # state and status; None: not supported
+    pcie: tuple[int, int] | None = None  # the generation of the GPU itself, and the width now
     error: int | None = None  # every call about it fails so
     calls: list[str] = field(default_factory=list)
 
@@ -43,7 +49,7 @@ class FakeNvml:
         self.sessions = 0  # initialised and not shut down
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith(("NVML_", "NVMLError")):
+        if name.startswith(("NVML_", "NVMLError", "c_nvml")):
             return getattr(pynvml, name)
         if name.startswith("nvmlDevice"):
             return self._not_found
@@ -158,6 +164,47 @@ class FakeNvml:
     def nvmlDeviceGetMaxPcieLinkWidth(self, gpu: FakeGpu) -> int:
         self._of(gpu, "MaxPcieLinkWidth")
         return 16
+
+    def nvmlDeviceGetGpuMaxPcieLinkGeneration(self, gpu: FakeGpu) -> int:
+        return self._supported(gpu, "GpuMaxPcieLinkGeneration", gpu.pcie and gpu.pcie[0])
+
+    def nvmlDeviceGetCurrPcieLinkWidth(self, gpu: FakeGpu) -> int:
+        return self._supported(gpu, "CurrPcieLinkWidth", gpu.pcie and gpu.pcie[1])
+
+    def nvmlDeviceGetPersistenceMode(self, gpu: FakeGpu) -> int:
+        return self._supported(gpu, "PersistenceMode", gpu.pcie and 1)
+
+    def nvmlDeviceGetApplicationsClock(self, gpu: FakeGpu, kind: int) -> int:
+        return self._supported(gpu, "ApplicationsClock", gpu.pcie and 1755)
+
+    def nvmlDeviceGetDefaultApplicationsClock(self, gpu: FakeGpu, kind: int) -> int:
+        return self._supported(gpu, "DefaultApplicationsClock", gpu.pcie and 1980)
+
+    def nvmlDeviceGetNvLinkState(self, gpu: FakeGpu, link: int) -> int:
+        self._supported(gpu, "NvLinkState", (gpu.nvlinks and int(link < len(gpu.nvlinks))) or None)
+        return int(gpu.nvlinks[link])
+
+    def nvmlDeviceGetNvLinkRemoteDeviceType(self, gpu: FakeGpu, link: int) -> int:
+        self._of(gpu, "NvLinkRemoteDeviceType")
+        kinds = pynvml.NVML_NVLINK_DEVICE_TYPE_SWITCH, pynvml.NVML_NVLINK_DEVICE_TYPE_GPU
+        return kinds[not gpu.switched]
+
+    def nvmlDeviceGetFieldValues(self, gpu: FakeGpu, ids: list[int]) -> list[SimpleNamespace]:
+        if gpu.nvlinks is None:
+            self._not_found()
+        self._of(gpu, "FieldValues")
+        found = []
+        for id in ids:
+            is_told = id == pynvml.NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON
+            value = SimpleNamespace(uiVal=gpu.nvlink_mbps)
+            code = pynvml.NVML_SUCCESS if is_told else pynvml.NVML_ERROR_NOT_SUPPORTED
+            found.append(SimpleNamespace(nvmlReturn=code, value=value))
+        return found
+
+    def nvmlDeviceGetGpuFabricInfo(self, gpu: FakeGpu, reference: Any) -> int:
+        self._supported(gpu, "GpuFabricInfo", gpu.fabric and 1)
+        reference._obj.state, reference._obj.status = gpu.fabric
+        return pynvml.NVML_SUCCESS
 
     def nvmlDeviceGetCudaComputeCapability(self, gpu: FakeGpu) -> tuple[int, int]:
         self._of(gpu, "CudaComputeCapability")

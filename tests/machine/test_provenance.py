@@ -41,6 +41,7 @@ def test_everything_in_one_mapping(install: Callable[..., FakeNvml]) -> None:
                 "clocks_max": {"sm": 1980, "memory": 3201},
                 "pcie": {"bus_id": "00000000:18:00.0", "generation": 5, "width": 16},
                 "ecc": True,
+                "mig": False,
             }
         },
     }

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from milabench_ddp.codec import write_record
+from milabench_ddp.node_settings import SettingValue
 from milabench_ddp.results.node_state import (
     NodeState,
     NodeStatus,
@@ -138,3 +139,44 @@ def test_states_are_read_back(tmp_path: Path) -> None:
     for name in ("n10", "n2"):
         write_record(run.node_json(name), state)
     assert list(read_nodes(run, refuse)) == ["n1", "n2", "n10"]
+
+
+MTU = "the MTU of its interfaces"
+
+
+def told(*mtus: str | None) -> list[NodeState]:
+    """Nodes with these MTUs; None: it is not known."""
+    found = []
+    for number, mtu in enumerate(mtus, 1):
+        known = {"governor": (SettingValue("performance", 8),)}
+        if mtu is not None:
+            known["mtu"] = (SettingValue(mtu),)
+        found.append(NodeState(f"n{number}", NodeStatus.JOINED, settings=known))
+    return found
+
+
+@pytest.mark.parametrize("odd", [1, 4])
+def test_a_setting_that_differs_is_named_with_both_values(odd: int) -> None:
+    mtus = ["1400" if number == odd else "9000" for number in range(1, 5)]
+    (difference,) = differences(told(*mtus))
+    said = f"nodes differ: {MTU} is 1400 on n{odd}, and 9000 on the other 3 nodes"
+    assert difference.sentence == said
+    assert (difference.setting, difference.nodes) == ("mtu", (f"n{odd}",))
+
+
+def test_a_setting_that_a_node_does_not_tell_is_no_difference() -> None:
+    assert list(differences(told("9000", None, "9000"))) == []
+    assert list(differences(told("9000", "9000"))) == []
+
+
+def test_settings_that_need_not_be_the_same_do_not_differ() -> None:
+    first, second = told("9000", "9000")
+    other = {**second.settings, "governor": (SettingValue("powersave", 8),)}
+    assert list(differences([first, replace(second, settings=other)])) == []
+
+
+def test_settings_are_read_back(tmp_path: Path) -> None:
+    run = RunDir(tmp_path)
+    (state,) = told("9000")
+    write_record(run.node_json("n1"), state)
+    assert read_nodes(run, refuse)["n1"].settings == state.settings

@@ -24,6 +24,7 @@ from .nvml import (
     read_memory,
     session,
 )
+from .nvml_links import fabric_state, nvlinks
 from .torch_gpus import seen_by_torch
 
 
@@ -166,6 +167,7 @@ def _describe(nvml: ModuleType, handle: object, gpu: dict[str, object]) -> None:
     if memory is not None:
         gpu["memory"] = {"used": memory[0], "total": memory[1]}
     cpus = gpu.pop("cpus")
+    persistence, mig = of(nvml.nvmlDeviceGetPersistenceMode), of(nvml.nvmlDeviceGetMigMode)
     gpu |= {
         "uuid": of(nvml.nvmlDeviceGetUUID),
         "capability": capability and ".".join(map(str, capability)),
@@ -183,8 +185,18 @@ def _describe(nvml: ModuleType, handle: object, gpu: dict[str, object]) -> None:
             "slot": bus_id and slot_of(bus_id),
             "generation": of(nvml.nvmlDeviceGetMaxPcieLinkGeneration),
             "width": of(nvml.nvmlDeviceGetMaxPcieLinkWidth),
+            "gpu_generation": of(nvml.nvmlDeviceGetGpuMaxPcieLinkGeneration),
+            "current_width": of(nvml.nvmlDeviceGetCurrPcieLinkWidth),  # not less while it is idle
         },
+        "nvlink": nvlinks(nvml, handle),
+        "fabric": fabric_state(nvml, handle),
         "ecc": ecc and bool(ecc[0]),
+        "mig": mig and bool(mig[0]),
+        "persistence": None if persistence is None else bool(persistence),
+        "application_clock": of(nvml.nvmlDeviceGetApplicationsClock, nvml.NVML_CLOCK_SM),
+        "default_application_clock": of(
+            nvml.nvmlDeviceGetDefaultApplicationsClock, nvml.NVML_CLOCK_SM
+        ),
         # all of them, whether or not this process may use them
         "cpus": cpu_list(near_cpus(nvml, handle)) or cpus,
     }

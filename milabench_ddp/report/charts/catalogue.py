@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ...results.records import is_finite
 from ...table import Column, Table
+from ..collectives import COMPARABLE
 from ..fields import perf_of
 from ..grouping import grouped
 from ..links import BETWEEN, Link, SpeedMap, links_of
@@ -19,7 +20,7 @@ from ..ranks.ledger import WAITING
 from ..statistics.values import NAN, known
 from ..tables.ledger_table import ITEMS, ledger
 from ..tables.main_table import main_table
-from ..tables.program_tables import COMPARABLE, curve, size_text
+from ..tables.program_tables import curve, size_text
 from .axes import Axis, Span
 from .chart import Chart
 from .heat_map import HeatCell, HeatMap

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from ...errors import contained
 from ..finding import KINDS, Checked, Finding
 from ..model import Row
+from ..suspects import explained
 from . import (
     below_peers,
     bits_differ,
@@ -36,6 +37,7 @@ from . import (
     rank_memory,
     rate_problems,
     run_differences,
+    settings_audit,
     slow,
     slow_links,
     steps,
@@ -45,9 +47,9 @@ from . import (
 from .finder import Finder, Looked, Measurements
 
 SUBJECTS = (  # in the order in which their findings are shown
-    failed, failed_nodes, run_differences, node_differences, device_faults, missing_ranks,
-    program_environment, rate_problems, peaks, unsteady, rank_memory, losses, bottlenecks,
-    throttling, below_peers, slow, steps, slow_links, gradients, bits_differ, planted,
+    failed, failed_nodes, run_differences, node_differences, settings_audit, device_faults,
+    missing_ranks, program_environment, rate_problems, peaks, unsteady, rank_memory, losses,
+    bottlenecks, throttling, below_peers, slow, steps, slow_links, gradients, bits_differ, planted,
 )  # fmt: skip
 FINDERS: dict[str, Finder] = {
     name: each
@@ -84,7 +86,7 @@ def findings_of_row(row: Row, weight: float = 1.0) -> Iterator[Finding]:
             sentence = finding.sentence
             if not sentence.startswith(f"{row.name}."):  # the tag of a process
                 sentence = f"{row.name}: {sentence}"
-            yield replace(finding, sentence=sentence, benchmark=row.name)
+            yield explained(replace(finding, sentence=sentence, benchmark=row.name), row)
 
 
 def checks_of(measured: Measurements, findings: Sequence[Finding]) -> tuple[Checked, ...]:

@@ -1,7 +1,9 @@
 """Findings about the nodes of runs: those that could not be used, lack something, or differ."""
 
+from ...config.audited import audited
 from ...hostlist import hostlist
 from ...results.node_state import NodeStatus, differences, problems, said_together
+from ..suspects import suspects_of
 from .finder import Finds, Found, Measurements, finding
 
 _THEN = {NodeStatus.JOINED: "; then it took part again", NodeStatus.LEFT_OUT: "; it was left out"}
@@ -45,9 +47,15 @@ def lacking_node(measured: Measurements) -> Finds:
 
 @finding("warning", "{difference}", "make the nodes alike", of_runs=True)
 def different_nodes(measured: Measurements) -> Finds:
-    """Nodes whose driver, GPUs, software, environment or clock differ from those of most nodes."""
-    for run in measured.states:
-        for each in differences(run.nodes.values()):
+    """Nodes whose GPUs, software, environment, settings or clock differ from those of others."""
+    for run in measured.runs:
+        suspects = suspects_of(run)
+        told = {(each.name, each.node) for each in suspects if each.is_bad or each.is_broken}
+        for each in differences(run.state.nodes.values() if run.state else ()):
+            if all((each.setting, node) in told for node in each.nodes):
+                continue  # they have findings of their own
             evidence = {"key": each.key, "values": dict(each.values)}
             words = {"difference": each.sentence}
-            yield Found(hostlist(each.nodes), evidence, words, nodes=tuple(each.nodes))
+            advice = audited()[each.setting].advice if each.setting else ""
+            nodes = tuple(each.nodes)
+            yield Found(hostlist(nodes), evidence, words, nodes=nodes, advice=advice)

@@ -18,6 +18,7 @@ from . import (
     program_tables,
     published_table,
     rank_tables,
+    settings_tables,
     speedup,
     startup_table,
     step_tables,
@@ -30,7 +31,7 @@ from .verdicts_table import verdicts
 
 SUBJECTS = (  # in the order in which their tables are shown
     step_tables, strategies, rank_tables, ledger_table, startup_table, memory_table,
-    monitor_tables, energy_tables, program_tables, speedup, bandwidth,
+    monitor_tables, energy_tables, program_tables, speedup, bandwidth, settings_tables,
     published_table,
 )  # fmt: skip
 TABLES = {

@@ -14,12 +14,12 @@ from ...config.published import data_sheets, publications
 from ...errors import shown_names
 from ...results.records import Payload, is_finite, mapping_or_empty
 from ...table import Column, Measured, Table, table_from
+from ..collectives import operations_of
 from ..grouping import grouped
 from ..mfu import UNIT, device_of, precision
 from ..model import Row, Rows
 from ..process import BANDWIDTH
 from ..statistics.values import NAN
-from .program_tables import operations_of
 from .selection import MadeTable
 
 SHARED = ("model", "strategy", "precision", "family", "size")  # what a near row has in common

@@ -140,7 +140,10 @@ Install = Callable[..., FakeNvml]
 def test_all_facts_of_a_gpu(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
     nvml = install(gpus(8))
     monkeypatch.setattr(nvidia, "slot_of", {"00000000:18:00.0": "21"}.get)
+    own = nvml.gpus[3]
+    own.pcie, own.nvlinks, own.fabric = (5, 8), (True,) * 18, (3, 0)
     found = BACKEND.accelerators([Device(3, "3", "NVIDIA H200", 143771.0)])
+    pcie = {"bus_id": "00000000:18:00.0", "generation": 5, "width": 16}
     gpu = {
         "device": 3,
         "id": "3",
@@ -153,8 +156,14 @@ def test_all_facts_of_a_gpu(install: Install, monkeypatch: pytest.MonkeyPatch) -
         "power_limit": 700.0,
         "default_power_limit": 700.0,
         "clocks_max": {"sm": 1980, "memory": 3201},
-        "pcie": {"bus_id": "00000000:18:00.0", "slot": "21", "generation": 5, "width": 16},
+        "pcie": {**pcie, "slot": "21", "gpu_generation": 5, "current_width": 8},
+        "nvlink": {"links": 18, "gb_s": 25.0, "switched": True},
+        "fabric": "completed",
         "ecc": True,
+        "mig": False,
+        "persistence": True,
+        "application_clock": 1755,
+        "default_application_clock": 1980,
         "cpus": None,
     }
     drivers = {"driver": "610.43", "cuda_driver": "13.2", "nvml": "13.610.43"}

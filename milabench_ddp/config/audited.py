@@ -1,0 +1,83 @@
+"""The settings of nodes that are looked at: the shipped file ``settings.yaml``."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Literal
+
+from ..node_settings import SettingSource, SettingValue
+from .checks import Text
+from .published import Pattern, read_data
+from .schema import Benchmark
+
+Cost = Literal["transfer", "p2p", "network", "memory", "cpu", "launch", "compute"]
+"""What becomes slower: copies to a GPU, traffic between GPUs of a node, of nodes, ..."""
+_PART = " of "
+VALIDATION = "validate"  # the tag of benchmarks of a validation
+
+
+class AuditedSetting(SettingSource, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A setting: where it is read, what is good, and what it costs where it is not."""
+
+    what: Text  # as a sentence calls it
+    costs: tuple[Cost, ...]
+    advice: Text
+    source: Text  # an address
+    good: Pattern | None = None  # of a whole value
+    least: float | None = None
+    most: float | None = None
+    alike: bool = False  # whether all devices of a node should have the same
+    same: bool = False  # whether all nodes should
+    # whether a device or a node that differs from most of its peers is broken, not only set so
+    fails: bool = False
+    action: Literal["", "isolate", "reboot", "reset"] = ""
+    severity: Literal["warning", "note"] = "warning"
+
+    def bad(self, values: Sequence[SettingValue]) -> list[SettingValue]:
+        """The values that are not good: of those that should be alike, all but the usual one."""
+        odd = values[1:] if self.alike else ()
+        return [each for each in values if each in odd or not self._is_good(each.value)]
+
+    def _is_good(self, value: str) -> bool:
+        if self.good is not None:
+            return re.fullmatch(self.good, value) is not None
+        try:
+            part, _, whole = value.partition(_PART)
+            if self.of:
+                return not whole or float(part) >= float(whole)
+            is_low = self.least is not None and float(value) < self.least
+            return not is_low and (self.most is None or float(value) <= self.most)
+        except ValueError:  # no number, such as `unlimited`
+            return True
+
+    @property
+    def wanted(self) -> str:
+        """What is good, for a table."""
+        parts = [self.good or "", "all of it" if self.of else ""]
+        parts += [f"at least {self.least:g}" if self.least is not None else ""]
+        parts += [f"at most {self.most:g}" if self.most is not None else ""]
+        parts += ["alike on all devices" if self.alike else "", "alike on all nodes" * self.same]
+        return ", ".join(filter(None, parts))
+
+
+@cache
+def audited() -> Mapping[str, AuditedSetting]:
+    return read_data("settings", AuditedSetting)
+
+
+def audited_in(benchmarks: Iterable[Benchmark]) -> Mapping[str, AuditedSetting]:
+    """The settings to read before these benchmarks: all for a validation, else none."""
+    tags = (each.record.get("tags") or () for each in benchmarks)
+    return audited() if any(VALIDATION in each for each in tags) else {}
+
+
+def text_of_values(values: Sequence[SettingValue]) -> str:
+    """The values of a node as text: ``7 x ACTIVE and 1 x DOWN (mlx5_3/1)``."""
+    if not values:
+        return ""
+    usual, *others = values
+    if not others and usual.count == 1:
+        return usual.value
+    parts = [f"{usual.count} x {usual.value}"]
+    parts += [f"{each.count} x {each.value} ({each.where})" for each in others]
+    return " and ".join(parts)

@@ -1,0 +1,224 @@
+"""What the links of a machine allow: upper bounds of the bandwidths that were measured.
+
+They follow from the number and the rate of the links, and from what an algorithm must move:
+
+PCIe
+    lanes x transfers per second x payload bits over bits on the wire: 8b/10b up to generation 2,
+    128b/130b up to 5, flits of 242 of 256 bytes from 6 on (PCI Express Base Specification 6.0).
+NVLink, pairs and collectives within a node
+    the rate of all links of a GPU, one way. With nccl-tests' factors (doc/PERFORMANCE.md there) no
+    bus bandwidth exceeds it, but that of an all-reduce that the switch adds up (NVLS): a GPU of n
+    then sends its data and 1/n of the sums, and receives as much, so that bytes / time is at most
+    n/(n+1) of the links, and the bus bandwidth 2(n-1)/(n+1).
+Network, collectives between N nodes of n ranks
+    a ring crosses each node's cards once each way, so its bus bandwidth is at most their rate. Any
+    other way first adds up within a node: it sends 2(N-1)/N of the data to all-reduce, (N-1)/N to
+    gather or scatter, which allows N/(N-1) (n-1)/n of that rate. A switch that adds up (SHARP) lets
+    a node send its data once: 2(n-1)/n. All-to-all shares the cards between the ranks of a node.
+
+A measured bandwidth is the one that its fit approaches, or that of the largest size, if that is
+more: small messages are slow for other reasons.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..results.records import Payload, Record, is_finite, mapping_or_empty
+from .collectives import Operation, operations_of
+from .grouping import grouped
+from .links import kinds_of
+from .model import Row
+from .statistics.values import NAN
+from .suspects import explaining, settings_of, suspects_of_row
+
+PCIE_LANE = {1: 0.25, 2: 0.5, 3: 8 * 128 / 130 / 8, 4: 16 * 128 / 130 / 8, 5: 32 * 128 / 130 / 8,
+             6: 64 * 242 / 256 / 8}  # GB/s by generation  # fmt: skip
+IN_NETWORK = ("CollNetDirect", "CollNetChain", "NVLS")  # they add up in the network's switches
+# Healthy machines reach more, in what others published: 0.82 to 0.91 with copies, pairs and rings,
+# 0.60 to 0.69 with NVLS and trees, which also add up (docs/validate_settings.rst has the figures).
+USUAL, USUAL_ADDED = 0.7, 0.5
+
+
+class Limit(Struct, frozen=True):
+    """The most that some links allow."""
+
+    gb_s: float
+    links: str  # in words
+    usual: float = USUAL  # the least share of it that a healthy machine reaches
+
+    def of(self, factor: float, words: str = "", usual: float = USUAL) -> "Limit":
+        """That of what uses the links so often."""
+        return Limit(factor * self.gb_s, words + self.links, usual)
+
+
+class Bounded(Struct, frozen=True):
+    """A measured bandwidth, and the most that the links allow."""
+
+    what: str
+    place: str  # a device or a pair
+    nodes: tuple[str, ...]
+    gb_s: float
+    limit: Limit
+    kinds: tuple[str, ...]  # of work, in the words of ``costs`` of a setting
+    explained: str = ""  # by the settings of these nodes
+
+    @property
+    def share(self) -> float:
+        return self.gb_s / self.limit.gb_s
+
+    @property
+    def is_low(self) -> bool:
+        return self.share < self.limit.usual
+
+
+def bounds_of(row: Row) -> Iterator[Bounded]:
+    """The bandwidths of a benchmark whose links are known."""
+    suspects = suspects_of_row(row)
+    for each in (*_transfers(row), *_pairs(row), *_collectives(row)):
+        if math.isfinite(each.share):
+            found = explaining(suspects, each.kinds, each.nodes)
+            yield replace(each, explained=", ".join(one.sentence for one in found))
+
+
+def _transfers(row: Row) -> Iterator[Bounded]:
+    """Of each path and node, the device that reaches the smallest share."""
+    found = grouped(
+        ((each.what, each.nodes), each)
+        for process in row.counted
+        for each in _of_process(process.record)
+    )
+    for those in found.values():
+        yield min(those, key=lambda each: each.share)
+
+
+def _of_process(record: Record) -> Iterator[Bounded]:
+    gpus = mapping_or_empty(record.accelerators.get("gpus"))
+    alone = record.device is not None
+    used = [record.gpu(record.device)] if alone else map(mapping_or_empty, gpus.values())
+    limit = max(filter(None, map(_pcie, used)), key=lambda each: each.gb_s, default=None)
+    for payload in record.tables.get("bandwidth", ()) if limit else ():
+        path, gb_s = str(payload.get("path", "")), payload.get("gb_s")
+        if limit and path.endswith(" pinned") and is_finite(gb_s):
+            most = limit.of(2 if path.startswith("both") else 1)
+            place = f"GPU {record.device}" if alone else ""
+            yield Bounded(path, place, (record.node,), gb_s, most, ("transfer",))
+
+
+def _pcie(gpu: Payload) -> Limit | None:
+    pcie = mapping_or_empty(gpu.get("pcie"))
+    generation, width = pcie.get("generation"), pcie.get("width")
+    if type(generation) is int and type(width) is int and generation in PCIE_LANE:
+        return Limit(PCIE_LANE[generation] * width, f"PCIe {generation} x{width}")
+    return None
+
+
+def _nvlinks(records: Sequence[Record], *, of_pairs: bool) -> Limit | None:
+    """All links of a GPU; a pair has them to itself if a switch joins them."""
+    best = None
+    for record in records:
+        for gpu in mapping_or_empty(record.accelerators.get("gpus")).values():
+            told = mapping_or_empty(mapping_or_empty(gpu).get("nvlink"))
+            links, each = told.get("links"), told.get("gb_s")
+            if not (type(links) is int and is_finite(each)) or (
+                of_pairs and not told.get("switched")
+            ):
+                return None
+            if best is None or links * each > best.gb_s:
+                best = Limit(links * each, f"{links} NVLinks of {each:g} GB/s")
+    return best
+
+
+def _pairs(row: Row) -> Iterator[Bounded]:
+    """Of each way and node, the slowest pair within the node."""
+    limit = _nvlinks([process.record for process in row.counted], of_pairs=True)
+    if limit is None:
+        return
+    for kind in kinds_of(row):
+        inside = [link for link in kind.links if link.nodes[0] == link.nodes[1]]
+        for (node, ways), links in grouped(((e.nodes[0], e.ways), e) for e in inside).items():
+            slowest = min(links, key=lambda link: link.gb_s)
+            most = limit.of(ways)
+            nodes = (node,) if row.nodes > 1 else ("",)
+            what = f"a pair, {kind.name[1]}"
+            yield Bounded(what, slowest.label, nodes, slowest.gb_s, most, ("p2p",))
+
+
+def _collectives(row: Row) -> Iterator[Bounded]:
+    records = [process.record for process in row.counted]
+    for operation in operations_of(row):
+        limit = _of_collective(row, operation, records)
+        if limit is not None:
+            op, *_, ranks = operation.key
+            what = f"{op} of {ranks} ranks"
+            nodes = tuple(dict.fromkeys(record.node for record in records))
+            kinds = ("p2p",) if row.nodes == 1 else ("p2p", "network")
+            yield Bounded(what, "", nodes, _reached(operation), limit, kinds)
+
+
+def _reached(operation: Operation) -> float:
+    largest = operation.sizes[-1]
+    factor = operation.bus / operation.value(largest, "algorithm_gb_s")
+    fitted = operation.fit("beta_gb_s") * factor
+    return max(operation.bus, fitted) if math.isfinite(fitted) else operation.bus
+
+
+def _of_collective(row: Row, operation: Operation, records: Sequence[Record]) -> Limit | None:
+    """None where a link or the algorithm is not known."""
+    op, backend, *_ = operation.key
+    algorithm = operation.chosen("algorithm")
+    payload = operation.by_size[operation.sizes[-1]][0]
+    among = payload.get("among", "all")
+    n, nodes = payload.get("ranks"), 1 if among == "node" else row.nodes
+    if backend != "nccl" or type(n) is not int or (op == "all_reduce" and not algorithm):
+        return None
+    own, usual = n // nodes, USUAL if algorithm in ("", "Ring") else USUAL_ADDED
+    words = f"{algorithm} over " if algorithm else ""
+    limits: list[Limit] = []
+    if own > 1:
+        inside = _nvlinks(records, of_pairs=False)
+        if inside is None:
+            return None
+        is_added = op == "all_reduce" and algorithm.startswith("NVLS")
+        factor = max(1.0, 2 * (own - 1) / (own + 1)) if is_added else 1.0
+        limits.append(inside.of(factor, words, usual))
+    if nodes > 1:
+        gpus = max(len(mapping_or_empty(each.accelerators.get("gpus"))) for each in records)
+        cards, factor = _cards(row), _across(op, algorithm, n, nodes)
+        if cards is None or not gpus or math.isnan(factor):
+            return None
+        if among == "across":  # as many groups as GPUs of a node, at the same time
+            factor /= gpus
+        limits.append(cards.of(factor, words, usual))
+    return min(limits, key=lambda each: each.gb_s) if limits else None
+
+
+def _across(op: str, algorithm: str, ranks: int, nodes: int) -> float:
+    """The most bus bandwidth that the cards of a node allow, of their rate; NaN if not known."""
+    least = nodes / (nodes - 1) * (ranks - 1) / ranks
+    if op == "all_to_all":
+        return least * nodes / ranks
+    if op == "p2p":  # it is not known which cards a pair uses
+        return NAN
+    if op == "broadcast" or algorithm == "Ring":
+        return 1.0
+    return 2 * (ranks - 1) / ranks if algorithm in IN_NETWORK and op == "all_reduce" else least
+
+
+def _cards(row: Row) -> Limit | None:
+    """The network cards of a node: of that which has most, as all should."""
+    found = []
+    for run in {process.run.path: process.run for process in row.processes}.values():
+        for settings in settings_of(run).values():
+            name, factor = ("nic_rate", 1.0) if "nic_rate" in settings else ("net_speed", 1e-3)
+            values = settings.get(name, ())
+            with suppress(ValueError):
+                total = sum(each.count * float(each.value) * factor for each in values)
+                if total:
+                    first = values[0]
+                    words = f"{first.count} ports of {float(first.value) * factor:g} Gb/s"
+                    found.append(Limit(total / 8, words))
+    return max(found, key=lambda each: each.gb_s, default=None)

@@ -1,0 +1,145 @@
+"""The settings of nodes that are not good, or not as on most nodes, and what they may explain."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+
+from msgspec import Struct, ValidationError, convert
+from msgspec.structs import replace
+
+from ..config.audited import VALIDATION, AuditedSetting, audited, text_of_values
+from ..hostlist import natural, shown_nodes
+from ..node_settings import Settings, SettingValue
+from ..results.records import Run
+from .finding import Finding
+from .grouping import grouped
+from .model import Row
+from .once import once
+
+ALL = frozenset(("transfer", "p2p", "network", "memory", "cpu", "launch", "compute"))
+FEWEST = 3  # nodes, for one of them to be the odd one
+
+
+class Suspect(Struct, frozen=True):
+    """A setting of a node that is not good, or not as on most nodes."""
+
+    name: str
+    node: str  # empty on a single host
+    values: tuple[SettingValue, ...]
+    is_bad: bool  # else, it differs only from that of other nodes
+    is_broken: bool  # the device or the node differs from its peers, and should not
+
+    @property
+    def setting(self) -> AuditedSetting:
+        return audited()[self.name]
+
+    @property
+    def shown(self) -> str:
+        """The values that are not good, or all that it has: ``8 of 16 (GPU 3)``."""
+        bad = self.setting.bad(self.values)
+        if not bad or len(bad) == len(self.values):
+            return text_of_values(self.values) if len(self.values) > 1 else self.values[0].value
+        return ", ".join(f"{each.value} ({each.where})" for each in bad)
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.setting.what} is {self.shown}{f' on {self.node}' if self.node else ''}"
+
+
+def is_validated(rows: Iterable[Row]) -> bool:
+    return any(VALIDATION in (row.config.get("tags") or ()) for row in rows)
+
+
+@once
+def settings_of(run: Run) -> Mapping[str, Settings]:
+    """The settings of the nodes of a run; of a single host, whose name is empty here."""
+    if run.state is None:
+        return {}
+    nodes = run.state.nodes
+    told = {name: nodes[name].settings for name in sorted(nodes, key=natural)}
+    if not told:
+        with suppress(ValidationError):
+            told = {"": convert(run.state.header.machine.get("settings") or {}, Settings)}
+    return {name: settings for name, settings in told.items() if settings}
+
+
+@once
+def suspects_of(run: Run) -> list[Suspect]:
+    """In the order of the settings, then of the nodes."""
+    found = []
+    for name, setting in audited().items() if settings_of(run) else ():
+        told = {node: known[name] for node, known in settings_of(run).items() if name in known}
+        usual = _usual(told)
+        for node, values in told.items():
+            bad = setting.bad(values)
+            differs = usual is not None and text_of_values(values) != usual
+            if bad or (setting.same and differs):
+                is_one_of_many = bool(setting.gpu) and 2 * _count(bad) < _count(values)
+                is_odd = differs or (bool(bad) and is_one_of_many)
+                found.append(Suspect(name, node, values, bool(bad), setting.fails and is_odd))
+    return found
+
+
+def _usual(told: Mapping[str, Sequence[SettingValue]]) -> str | None:
+    """What more than half of the nodes have; None if they have nothing in common, or are few."""
+    counts = Counter(map(text_of_values, told.values()))
+    if len(told) < FEWEST:
+        return None
+    usual, count = counts.most_common(1)[0]
+    return usual if 2 * count > len(told) else None
+
+
+def _count(values: Iterable[SettingValue]) -> int:
+    return sum(each.count for each in values)
+
+
+def alike(suspects: Iterable[Suspect]) -> Iterator[tuple[Suspect, tuple[str, ...]]]:
+    """The suspects of several nodes that say the same, once, with these nodes."""
+    same = grouped(((each.name, each.shown), each) for each in suspects)
+    for those in same.values():
+        yield those[0], tuple(each.node for each in those)
+
+
+def costs_of(row: Row) -> frozenset[str]:
+    """What kinds of work a benchmark measures, in the words of ``costs`` of a setting."""
+    kinds: set[str] = set()
+    if row.tables.get("comm") or row.tables.get("pair"):
+        kinds |= {"p2p"} if row.nodes == 1 else {"p2p", "network"}
+    for payload in row.tables.get("bandwidth", ()):
+        is_transfer = str(payload.get("path", "")).startswith(("h2d", "d2h", "both"))
+        kinds.add("transfer" if is_transfer else "memory")
+    if row.tables.get("sweep"):
+        kinds.add("compute")
+    return frozenset(kinds) or ALL
+
+
+@once
+def suspects_of_row(row: Row) -> list[Suspect]:
+    """Those of the nodes of a benchmark that can make it slow."""
+    kinds = costs_of(row)
+    runs = {process.run.path: process.run for process in row.processes}
+    found = [each for run in runs.values() for each in suspects_of(run)]
+    return [each for each in found if kinds & set(each.setting.costs)]
+
+
+def explaining(
+    suspects: Iterable[Suspect], kinds: Iterable[str], nodes: Sequence[str]
+) -> list[Suspect]:
+    """What may explain that such work is slow on these nodes; of several that say the same, one."""
+    fitting = [
+        each
+        for each in suspects
+        if each.node in nodes and not set(kinds).isdisjoint(each.setting.costs)
+    ]
+    return [replace(first, node=shown_nodes(those)) for first, those in alike(fitting)]
+
+
+def explained(finding: Finding, row: Row) -> Finding:
+    """A finding about nodes, with the settings of these nodes that may explain it."""
+    found = explaining(suspects_of_row(row), costs_of(row), finding.nodes)
+    if not found:
+        return finding
+    said = ", ".join(each.sentence for each in found)
+    evidence = {**finding.evidence, "explained_by": said}
+    sentence = f"{finding.sentence}; {said}"
+    return replace(finding, sentence=sentence, evidence=evidence, advice=found[0].setting.advice)

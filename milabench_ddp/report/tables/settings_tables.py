@@ -1,0 +1,46 @@
+"""What is set on nodes, and what their links allow."""
+
+from ...config.audited import audited, text_of_values
+from ...hostlist import shown_nodes
+from ...table import Column, Table
+from ..bounds import bounds_of
+from ..grouping import grouped
+from ..model import Rows
+from ..suspects import settings_of, suspects_of
+from .selection import MadeTable, TableOf
+
+
+@MadeTable
+def settings(rows: Rows) -> Table:
+    """What is set on which nodes, and whether that is good."""
+    runs = {process.run.path: process.run for row in rows for process in row.processes}
+    found: list[tuple[str, ...]] = []
+    for run in runs.values():
+        suspects = {(each.name, each.node): each for each in suspects_of(run)}
+        told = settings_of(run)
+        for name, setting in audited().items() if told else ():
+            values = ((text_of_values(known.get(name, ())), node) for node, known in told.items())
+            for value, nodes in grouped(values).items():
+                suspect = suspects.get((name, nodes[0]))
+                state = "ok" if suspect is None else "bad" if suspect.is_bad else "differs"
+                state = "broken" if suspect and suspect.is_broken else state
+                state = state if value else "cannot tell"
+                found.append((name, value, setting.wanted, state, shown_nodes(nodes)))
+    columns = ("setting", "value", "wanted", "state", "nodes")
+    return Table(tuple(Column(name, unknown="") for name in columns), tuple(found), "Settings")
+
+
+bounds = TableOf(
+    "Bandwidths and what the links allow",
+    bounds_of,
+    (
+        Column("what", "", "what"),
+        Column("where", "", lambda each: ", ".join(filter(None, (*each.nodes[:1], each.place)))),
+        Column("GB/s", ".4g", "gb_s"),
+        Column("at most", ".4g", "limit.gb_s"),
+        Column("share", ".0%", "share"),
+        Column("links", "", "limit.links"),
+        Column("may be due to", "", "explained", unknown=""),
+    ),
+    always=6,
+)

@@ -11,6 +11,7 @@ from ..report.assemble import report_of
 from ..report.broken_rows import in_spite_of_broken
 from ..report.faces import report_text
 from ..report.finding import Severity
+from ..report.findings.planted import PLANTED
 from ..report.model import Report
 from ..report.node_verdict import Word, worst
 from ..shown_streams import behind, has_colours
@@ -42,7 +43,8 @@ def exit_code(report: Report, fail_on: str = Severity.ERROR) -> int:
 def show(path: str | Path, out: TextIO, fail_on: str = Severity.ERROR) -> int:
     width = shown_width(out)
     made, text = in_spite_of_broken(lambda it: report_text(it, width), report_of([path]))
-    if made.verdicts and not made.goes_on:
+    is_real = all(each.name != PLANTED for each in made.findings)
+    if made.verdicts and not made.goes_on and is_real:
         for name, word in NODE_LISTS.items():
             names = [f"{each.node}\n" for each in made.verdicts if each.verdict is word]
             replace_file(Path(path) / name, "".join(names).encode())

@@ -10,6 +10,10 @@ SUITE = "validate"
 
 
 def main(options: ValidateOptions) -> int:
+    if options.rehearse:
+        from . import rehearse  # seldom asked for
+
+        return rehearse.main(options)
     if options.level and (options.select or options.resume is not None):
         other = "--resume" if options.resume is not None else "--select"
         raise SelectionError(f"--level goes without {other}, which says what is measured")

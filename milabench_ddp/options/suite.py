@@ -194,6 +194,10 @@ class ValidateOptions(MeasureOptions):
         None, "how much is measured (default: quick)",
         begins="benchmarks", choices=LEVELS, metavar="LEVEL",
     )  # fmt: skip
+    rehearse: bool = option(
+        False, "plant faults, one after the other, and say which of them are found; with --repeat "
+        "K, each K times"
+    )  # fmt: skip
 
 
 CHANGEABLE = ("base", "after", "resume", "detach", "quiet", "fail_on", "settings")

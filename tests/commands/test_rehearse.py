@@ -1,0 +1,198 @@
+"""Rehearsals: what is planted where, and what is said of it. The runs are made up; one is real."""
+
+from collections.abc import Callable
+
+import pytest
+
+from milabench_ddp.cli import main
+from milabench_ddp.commands import rehearse, run
+from milabench_ddp.config.conditions import MachineFacts
+from milabench_ddp.config.load import SuiteRequest, load
+from milabench_ddp.errors import SelectionError
+from milabench_ddp.options.suite import RunOptions
+from milabench_ddp.results.run_dir import RunDir
+from tests.support.result_files import config, end, line, rates, start, write, write_state
+from tests.support.workplace import EMIT, Workplace
+
+PLACE = ("--device", "cpu", "--gpus", "1", "--nodes", "4", "--name", "mine")
+Cluster = Callable[[RunOptions, str], set[str]]
+"""Which nodes of a run break, by the text of what is planted."""
+
+
+def planted_in(options: RunOptions) -> str:
+    (override,) = [each for each in options.override if each.startswith("*.env.MILABENCH_PLANT=")]
+    return override.partition("=")[2]
+
+
+def its_nodes(text: str) -> set[str]:
+    """The names of the nodes that the text of a fault has."""
+    _, _, where = text.partition("@")
+    return {f"node{rank}" for rank in where.split("..") if rank}
+
+
+@pytest.fixture
+def rehearsed(tmp_path, monkeypatch, capsys):
+    """Rehearses on a made-up cluster; returns the exit code, the rows, and the options of runs."""
+    monkeypatch.setenv("COLUMNS", "400")
+
+    def rehearse_on(cluster: Cluster, *words: str) -> tuple[int, dict[str, list[str]], list]:
+        asked: list[RunOptions] = []
+
+        def made_up(options: RunOptions) -> int:
+            asked.append(options)
+            text = planted_in(options)
+            broken, folder = cluster(options, text), tmp_path / "runs" / str(options.name)
+            for rank in range(4):
+                node = f"node{rank}"
+                of = config("b", device=0, tag=["b", "D0", node], tags=["validate"],
+                            env={"MILABENCH_PLANT": text})  # fmt: skip
+                how = end(1, outcome="failed", reason="it broke") if node in broken else None
+                seen = rates([100.0, 101.0, 99.0] * 20)
+                parts = line("meta", {"node": node}), start(), seen, how or end(0, outcome="ok")
+                write(folder, f"b.D0.{node}", of, *parts)
+            write_state(folder, "failed" if broken else "ok", {"b": "failed" if broken else "ok"},
+                        machine={"accelerators": {"arch": "cpu"}})  # fmt: skip
+            return int(bool(broken))
+
+        monkeypatch.setattr(run, "main", made_up)
+        code = main(["validate", "--rehearse", *PLACE, "--base", str(tmp_path), *words])
+        shown = capsys.readouterr()
+        assert shown.err.count("rehearsal mine: ") == len(rehearse.FAULTS)
+        headline, header, *rows = shown.out.splitlines()
+        assert headline.startswith("REHEARSAL: ")
+        names = [cell.strip() for cell in header.split("|")]
+        cells = [[cell.strip() for cell in row.split("|")] for row in rows if "|" in row]
+        table = {each[0]: dict(zip(names, each, strict=True)) for each in cells}
+        return code, table, [*asked, headline]
+
+    return rehearse_on
+
+
+def all_found(options: RunOptions, text: str) -> set[str]:
+    return its_nodes(text)
+
+
+def test_a_validation_that_finds_all_is_a_diagonal(rehearsed):
+    code, table, (*_, headline) = rehearsed(all_found, "--repeat", "5")
+    assert code == 0
+    assert headline == "REHEARSAL: 50 of 50 planted faults found, 0 nodes accused without a fault"
+    for fault in rehearse.FAULTS:
+        row = table[fault.name]
+        none = fault.name == rehearse.CONTROL or fault.on_gpus
+        assert row["its node fails"] == ("0" if none else "5")
+        assert row["times"] == ("0" if fault.on_gpus else "5")
+        if not none:
+            assert row["by"].startswith("failed_on_node")
+            assert row["where"] == "node[0-3]"  # on one after the other
+    assert table["a hidden GPU"]["by"] == "not planted: no GPU"
+    assert {row["missed"] + row["others fail"] for row in table.values()} == {"00"}
+
+
+def test_a_validation_that_finds_nothing_misses_all(rehearsed):
+    code, table, _ = rehearsed(lambda options, text: set())
+    assert code == 1
+    missed = {name: row["missed"] for name, row in table.items()}
+    assert missed.pop("nothing") == missed.pop("a hidden GPU") == "0"
+    assert set(missed.values()) == {"1"}
+
+
+def test_who_is_accused_wrongly_is_counted_also_where_nothing_is_planted(rehearsed):
+    def accusing(options: RunOptions, text: str) -> set[str]:
+        if text == "nothing":
+            return {"node3"}
+        return its_nodes(text) | ({"node0"} if text.startswith("hang") else set())
+
+    code, table, (*_, headline) = rehearsed(accusing)
+    assert code == 1
+    accused = {name: row["others fail"] for name, row in table.items()}
+    assert accused.pop("nothing") == accused.pop("a hang") == "1"
+    assert set(accused.values()) == {"0"}
+    assert headline.endswith("10 of 10 planted faults found, 2 nodes accused without a fault")
+
+
+def test_the_fault_of_another_node_is_missed_and_the_accused_one_is_wrong(rehearsed):
+    def beside(options: RunOptions, text: str) -> set[str]:
+        return {"node0"} if text.startswith("exit") else its_nodes(text)
+
+    _, table, _ = rehearsed(beside)
+    row = table["an early end"]
+    assert row["where"] == "node2"
+    assert (row["its node fails"], row["missed"], row["others fail"]) == ("0", "1", "1")
+
+
+def test_what_runs_has_its_fault_and_a_name_of_its_own(rehearsed):
+    _, _, (*asked, _) = rehearsed(all_found, "--repeat", "2", "--override", "bits.weight=1")
+    assert (
+        len({each.name for each in asked}) == len(asked) == 2 * len(rehearse.FAULTS) - 1
+    )  # no GPU is there
+    for each in asked:
+        assert each.override[0] == "bits.weight=1"
+        assert each.repeat is None
+        assert each.config == "validate"
+    texts = [planted_in(each) for each in asked]
+    assert texts[:4] == ["nothing", "nothing", "slow:0.5@1", "slow:0.5@2"]
+    assert texts[4:6] == ["delay_link:50@2..3", "delay_link:50@3..0"]
+
+
+def test_what_cannot_be_planted_is_no_miss(rehearsed):
+    def without_pairs(options: RunOptions, text: str) -> set[str]:
+        if options.select == ("pairs",):
+            raise SelectionError("nothing to run")
+        return its_nodes(text)
+
+    code, table, _ = rehearsed(without_pairs)
+    assert code == 0
+    assert table["a slow link"]["by"] == "not planted: nothing to run"
+
+
+def test_a_rehearsal_ends_where_it_is_cancelled(monkeypatch, tmp_path):
+    begun = []
+
+    def cancelled(options: RunOptions) -> int:
+        begun.append(options.name)
+        return 130
+
+    monkeypatch.setattr(run, "main", cancelled)
+    assert main(["validate", "--rehearse", *PLACE, "--base", str(tmp_path)]) == 130
+    assert len(begun) == 1
+
+
+@pytest.mark.parametrize("words", [["--level", "deep"], ["--select", "x"], ["--until", "1%"]])
+def test_what_it_chooses_itself_is_refused(words, capsys):
+    assert main(["validate", "--rehearse", *words]) == 2
+    assert f"leave out {words[0]}" in capsys.readouterr().err
+
+
+def test_a_fault_is_planted_in_benchmarks_that_the_shipped_suite_has(tmp_path):
+    names = tuple({fault.benchmarks for fault in rehearse.FAULTS})
+    facts = MachineFacts("cuda", 4, 8, 64, "GPU", 8e4, tmp_path)
+    assert len(load(SuiteRequest("validate", select=names), facts).benchmarks) == len(names)
+
+
+HEEDS = (
+    EMIT
+    + """
+what, _, where = os.environ["MILABENCH_PLANT"].partition("@")
+if what == "exit:20" and where == os.environ["MILABENCH_NODE_RANK"]: os._exit(1)
+for step in range(20): rate(100.0 + step % 3)
+"""
+)
+
+
+@pytest.mark.slow
+def test_a_real_rehearsal_writes_no_lists_of_nodes(at: Workplace) -> None:
+    """With a program that heeds one fault, and an agent that heeds its own."""
+    at.write("p.py", HEEDS)
+    names = {fault.benchmarks for fault in rehearse.FAULTS}
+    of = "{program: p.py, plan: {method: per_gpu}, tags: [validate], max_duration: 60}"
+    at.write("mine.yaml", "\n".join(f"{name}: {of}" for name in names))
+    done = at.milabench("validate", "mine.yaml", "--rehearse", *PLACE)
+    assert done.code == 1, done.err
+    rows = [[cell.strip() for cell in row.split("|")] for row in done.out.splitlines()]
+    found = {row[0]: row[2:4] for row in rows if len(row) > 4}
+    assert found["an early end"] == ["1", "0"]
+    assert found["another variable"] == ["0", "1"]
+    assert found["a hang"] == ["0", "0"]
+    folders = [RunDir(path) for path in (at.run().parent).iterdir()]
+    assert len(folders) == len(rehearse.FAULTS)
+    assert not [path for each in folders for path in each.path.glob("*_nodes.txt")]

@@ -6,7 +6,7 @@ is a list of ``fault:value@node/device``. A node is named by its name, or by its
 device by its local rank, or as the variable for visible devices does. Without them all have it.
 
     slow:SHARE       each step or call takes so much longer, by more work of the device
-    delay_link:MS    a message takes so much longer between two nodes: delay_link:5@node1..node2
+    delay_link:MS    a message takes so much longer between two nodes, by their ranks: 5@1..2
     flip:STEP        the last bit of a product flips once, in a step of ``bits``
     flip_always:STEP the same in each pass
     hang:STEP        nothing goes on from this step on
@@ -14,11 +14,13 @@ device by its local rank, or as the variable for visible devices does. Without t
     nan:STEP         from this step on the loss is NaN
     disk:STEP        a file is written where no space is left
 
-Steps are counted from 0, warm-up first. ``env`` and ``kill`` are for agents, which heed them. What
-is planted in a process is told in its metric lines: no such run can be taken for a real one.
+Steps are counted from 0, warm-up first. ``env`` and ``kill`` are for agents, which heed them, and
+``nothing`` is for runs to compare with. What is planted in a process is told in its metric lines:
+no such run can be taken for a real one.
 """
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,18 +34,17 @@ from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.metrics import Emitter
 
 VARIABLE = "MILABENCH_PLANT"
+NODE_RANK = "MILABENCH_NODE_RANK"
 OF_STEPS = ("slow", "hang", "exit", "nan", "disk", "flip", "flip_always")
 OF_LINKS = ("delay_link",)
-OF_AGENTS = ("env", "kill")
-KINDS = (*OF_STEPS, *OF_LINKS, *OF_AGENTS)
-BETWEEN = ".."  # the two nodes of a link
+OF_OTHERS = ("env", "kill", "nothing")
+KINDS = (*OF_STEPS, *OF_LINKS, *OF_OTHERS)
+LINK = re.compile(r"(\d+)\.\.(\d+)")  # the ranks of its two nodes
 SIDE = 256  # of the matrices whose products are the work of ``slow``
 PRODUCTS = 20  # that tell how long one takes
 TIMED = range(1, 4)  # the steps that tell how long one takes, after the first
 
 Batch = TypeVar("Batch")
-Place = tuple[str, str]
-"""The name and the rank of a node."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,11 @@ class Plant:
     def number(self) -> float:
         return float(self.value or 0)
 
-    def is_link(self, *ends: Place) -> bool:
-        """Whether it is between two nodes, in either order."""
-        first, _, second = self.node.partition(BETWEEN)
-        mine, other = ends
-        return (first in mine and second in other) or (first in other and second in mine)
+    @property
+    def link(self) -> set[int]:
+        """The ranks of the two nodes of a link."""
+        found = LINK.fullmatch(self.node)
+        return {int(found[1]), int(found[2])} if found else set()
 
 
 def parsed(text: str) -> list[Plant]:
@@ -78,10 +79,10 @@ def parsed(text: str) -> list[Plant]:
         if kind not in KINDS:
             raise UnsupportedError(f"{VARIABLE}={text}: {kind!r} is not one of {', '.join(KINDS)}")
         try:
-            is_number = kind in OF_AGENTS or plant.number >= 0
+            is_number = kind in OF_OTHERS or plant.number >= 0
         except ValueError:
             is_number = False
-        if not is_number or (kind in OF_LINKS and BETWEEN not in node):
+        if not is_number or (kind in OF_LINKS and not plant.link):
             raise UnsupportedError(f"{VARIABLE}={text}: {each!r} is not {usage(kind)}")
         found.append(plant)
     return found
@@ -90,7 +91,7 @@ def parsed(text: str) -> list[Plant]:
 def usage(kind: str) -> str:
     """How a fault is written, after ``is not``."""
     value = {"slow": "a share of a step", "delay_link": "milliseconds"}.get(kind, "a step")
-    where = "@node1..node2" if kind in OF_LINKS else ""
+    where = "@RANK..RANK" if kind in OF_LINKS else ""
     return f"{kind}:NUMBER{where}, where the number is {value}"
 
 
@@ -98,7 +99,8 @@ class Plants:
     """The faults of this process, which its loops heed."""
 
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
-        self.place = environ.get("MILABENCH_NODE", ""), environ.get("MILABENCH_NODE_RANK", "0")
+        self._node, self._node_rank = environ.get("MILABENCH_NODE", ""), environ.get(NODE_RANK, "0")
+        self._local_ranks = int(environ.get("LOCAL_WORLD_SIZE", "1"))
         visible = ("LOCAL_RANK", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ZE_AFFINITY_MASK")
         device = next((environ[name] for name in visible if name in environ), "")
         planted = parsed(environ.get(VARIABLE, ""))
@@ -107,17 +109,16 @@ class Plants:
             each.kind: each
             for each in planted
             if each.kind in OF_STEPS
-            and each.node in ("", *self.place)
+            and each.node in ("", self._node, self._node_rank)
             and each.device in ("", device)
         }
-        self._places: Sequence[Place] = ()  # of all ranks
         self._step = -1
 
     def tell(self, emitter: Emitter) -> None:
         """Tell what is planted here, so that nobody takes it for a fault of the machine."""
-        links = [each for each in self._links if {*each.node.split(BETWEEN)} & {*self.place}]
+        links = [each for each in self._links if int(self._node_rank) in each.link]
         for each in [*self._here.values(), *links]:
-            emitter.data("main", planted={"fault": each.text, "node": self.place[0]})
+            emitter.data("main", planted={"fault": each.text, "node": self._node})
 
     def steps(self, timed: Iterator[Batch], device: torch.device) -> Iterator[Batch]:
         """The same batches; what is planted happens at the beginning of the body of its step."""
@@ -154,16 +155,12 @@ class Plants:
         """Whether a bit flips in a step of all passes of ``steps``."""
         return self._is_due("flip", step) or self._is_due("flip_always", step % steps)
 
-    def meet(self, places: Sequence[Place]) -> None:
-        """Know the nodes of all ranks."""
-        self._places = places
-
     def over_link(
         self, call: Callable[[], object], ranks: Sequence[int], device: torch.device
     ) -> Callable[[], object]:
         """The same call, which is a message between two ranks; a planted link delays it."""
-        ends = [self._places[rank] for rank in ranks] if self._links else []
-        ms = sum(each.number for each in self._links if each.is_link(*ends))
+        nodes = {rank // self._local_ranks for rank in ranks}  # ranks are in the order of nodes
+        ms = sum(each.number for each in self._links if each.link == nodes)
         if not ms:
             return call
         clock = clock_of(device)
@@ -172,9 +169,7 @@ class Plants:
             if clock.can_hold:
                 clock.hold(ms)
             else:
-                time.sleep(
-                    ms / 1e3
-                )  # no core is taken from others, as no wait for a link takes one
+                time.sleep(ms / 1e3)  # as a wait for a link, it takes no core from others
             call()
 
         return delayed

@@ -105,9 +105,8 @@ def observe(args: argparse.Namespace, run: Session, units: Sequence[Together]) -
         for ways in own:  # one, or none
             data = message(group.rank, args.bytes, group.device)
             result = torch.zeros_like(data)
-            call = run.plants.over_link(
-                exchange(ways, group.rank, data, result), ways[0], group.device
-            )
+            exchanged = exchange(ways, group.rank, data, result)
+            call = run.plants.over_link(exchanged, ways[0], group.device)
             call()
             for sender, receiver in ways:
                 if receiver == group.rank:
@@ -224,7 +223,6 @@ def main(argv: Sequence[str] | None = None) -> None:
             raise UnsupportedError(
                 f"{most} ranks have too many pairs to measure one by one: use --schedule rounds"
             )
-        run.plants.meet(group.gather(run.plants.place))
         if group.rank == 0:
             start_barrier(emitter)  # the others wait in the barrier
         dist.barrier()  # all ranks have to take part in the first operation

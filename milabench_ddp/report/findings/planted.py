@@ -12,6 +12,7 @@ PLANT = "MILABENCH_PLANT"
     "error",
     "faults are planted in it on purpose: {place}: it tells nothing of a machine",
     f"unset {PLANT}",
+    many="faults are planted in {count} benchmarks on purpose: they tell nothing of a machine",
 )
 def planted(row: Row) -> Finds:
     """Faults that a program told of, or that its variables name."""
@@ -19,3 +20,6 @@ def planted(row: Row) -> Finds:
     faults.append(mapping_or_empty(row.config.get("env")).get(PLANT))
     if texts := list(dict.fromkeys(str(each) for each in faults if each)):
         yield Found(shown_names(texts), {"faults": texts})
+
+
+PLANTED = planted.name

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from typing import Any
 
 from msgspec.structs import asdict, replace
 
@@ -47,6 +46,7 @@ class SampleRouter:
         self._emit: Callable[[Event], None] = lambda _: None
         self._problems: dict[DeviceProblem, float] = {}  # of the last reading, since when
         self._told: set[tuple[str, str]] = set()  # the process and the sentence
+        self._logged: set[tuple[str, float]] = set()  # of the kernel's log, in earlier launches
 
     def set_target(self, processes: Sequence[Process], emit: Callable[[Event], None]) -> None:
         with self._lock:
@@ -71,25 +71,27 @@ class SampleRouter:
                 name = self._processes[0].name
                 self._emit(Data(name, when, hostdata(when, reading.host)))
 
-    def tell_log(self, gpus: Mapping[str, Mapping[str, Any]], since: float) -> None:
-        """Pass on what the kernel's log says of these GPUs: as faults only what is ``since`` then.
+    def tell_log(self, found: Iterable[DeviceProblem], since: float) -> None:
+        """Pass on what the kernel's log says, in one launch: as faults only what is ``since`` then.
 
         Args:
-            gpus: facts by their indices, as a back-end tells them.
             since: seconds since the epoch.
         """
-        known: dict[tuple[object, ...], DeviceProblem] = {}
-        for told in map(explained, reported(kernel_log(), gpus)):
-            problem = told
-            if told.time < since:
-                when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(told.time))
-                sentence = f"{told.sentence} (at {when}, before this run)"
-                problem = replace(told, sentence=sentence, is_fault=False, xid=None, action="")
-            known.setdefault((told.sentence, problem.xid), problem)
+        earlier = set()
         with self._lock:
-            for process in self._processes:
-                for problem in known.values():
-                    self._tell(process, problem)
+            for problem in map(explained, found):
+                if problem.time < since:
+                    if problem.sentence in earlier:
+                        continue
+                    earlier.add(problem.sentence)
+                    when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(problem.time))
+                    sentence = f"{problem.sentence} (at {when}, before this run)"
+                    known = {"sentence": sentence, "is_fault": False, "xid": None, "action": ""}
+                    problem = replace(problem, **known)
+                key = problem.sentence, round(problem.time)
+                if key not in self._logged:
+                    told = [self._tell(process, problem) for process in self._processes]
+                    self._logged |= {key} if any(told) else set()
 
     def settle(self, *, reads: bool) -> None:
         """Wait for the monitor, which says if it hangs; with ``reads`` it reads at once."""
@@ -101,11 +103,12 @@ class SampleRouter:
             for problem, since in self._problems.items():
                 self._tell(process, replace(problem, time=since))
 
-    def _tell(self, process: Process, problem: DeviceProblem) -> None:
+    def _tell(self, process: Process, problem: DeviceProblem) -> bool:
         concerns = problem.device is None or problem.device in process.devices
         if concerns and (process.name, problem.sentence) not in self._told:
             self._told.add((process.name, problem.sentence))
             self._emit(Note(process.name, problem.time, "device_problem", asdict(problem)))
+        return concerns
 
 
 @contextmanager
@@ -196,9 +199,9 @@ class LaunchRunner:
                 is_validation = "validate" in launch.benchmark.tags
                 gpus = (self._header.meta.get("accelerators") or {}).get("gpus")
                 if (is_validation or not state.verdict.is_ok) and gpus:
-                    tell = partial(self._router.tell_log, gpus, self._since)
                     with contained(lambda _: None):  # it may not be read, or not in time
-                        in_time(tell, READ)
+                        found = in_time(lambda: [*reported(kernel_log(), gpus)], READ)
+                        self._router.tell_log(found, self._since)
                 return state
             finally:
                 self._router.set_target((), supervisor.post)

@@ -18,6 +18,7 @@ from milabench_ddp.plan.launch import Launch
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.state import LaunchState
 from milabench_ddp.results.write import DataHeader
+from milabench_ddp.samples import DeviceProblem
 from tests.support.archives import archived
 from tests.support.launches import launch
 from tests.support.node_runs import HEADER, RATE
@@ -127,3 +128,19 @@ def test_what_the_kernel_says_since_the_run_began_is_a_fault(
     ) is is_told
     assert (f"could not correct {before}" in told) is is_told
     assert '"xid": 48' not in told
+
+
+def test_an_xid_of_the_kernels_log_is_of_the_launch_in_which_it_came() -> None:
+    router, events = SampleRouter(), list[Event]()
+
+    def launched(devices: int, *times: float) -> list[tuple[str, float]]:
+        events.clear()
+        router.set_target(launch(*["pass"] * devices).processes, events.append)
+        one = DeviceProblem("GPU 1 reported Xid 48", 1, "GPU-1", xid=48)
+        router.tell_log([replace(one, time=time) for time in times], 100.0)
+        return [(event.tag, event.time) for event in events]
+
+    assert launched(1, 50.0, 60.0, 101.2) == []  # it does not use GPU 1
+    assert launched(2, 50.0, 60.0, 101.2) == [("b.D1", 50.0), ("b.D1", 101.2)]
+    assert launched(2, 50.0, 60.0, 101.2) == []
+    assert launched(2, 50.0, 60.0, 101.2, 200.0, 201.0) == [("b.D1", 200.0)]

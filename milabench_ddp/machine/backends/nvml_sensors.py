@@ -211,13 +211,21 @@ class DeviceReader:
         for reason, names in self._missing.items():
             yield self.problem(f"tells no {', no '.join(names)}: {reason}", is_fault=False)
 
-    def problem(self, predicate: str, **facts: Any) -> DeviceProblem:
-        """Something about this device, with further fields of it."""
+    def problem(
+        self,
+        predicate: str,
+        *,
+        is_fault: bool = True,
+        is_lost: bool = False,
+        xid: int | None = None,
+        action: str = "",
+    ) -> DeviceProblem:
         kind = "MIG device" if self.is_instance else "GPU"
         name = f"{kind} {self._device.index}"
         if self._uuid:
             name += f" ({self._uuid})"
-        return DeviceProblem(f"{name} {predicate}", self._device.index, self._uuid, **facts)
+        of = f"{name} {predicate}", self._device.index, self._uuid, is_fault
+        return DeviceProblem(*of, is_lost=is_lost, xid=xid, action=action)
 
 
 @contextmanager

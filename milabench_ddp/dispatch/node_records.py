@@ -19,7 +19,6 @@ from ..results.node_state import (
 from ..results.read_state import ignore
 from ..results.run_dir import RunDir
 from .protocol import Hello
-from .slurm_queue import own_id
 
 Clock = Callable[[], float]  # seconds
 PATIENCE = 5.0  # seconds for more nodes to have the same problem, while some are expected
@@ -87,6 +86,8 @@ class NodeRecords:
         observer: ProgressObserver,
         clock: Clock = time.monotonic,
     ) -> None:
+        from .slurm_queue import own_id  # a run on this host alone has no job
+
         self._run, self._observer, self._teller = run, observer, NodeTeller(observer, clock)
         self._told: set[str] = set()  # what hindered the writing of states
         self._has_changed = False  # since the last ``tell``

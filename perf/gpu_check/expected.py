@@ -62,7 +62,7 @@ def seconds(program: str, argv: Sequence[str]) -> float:
     steps = args.steps if "steps" in args else args.repeat
     measured = args.seconds or 0.0
     compiles = getattr(args, "compile", "none") == "inductor" and "tiny" not in argv
-    warmup = max(args.warmup * step, measured / 10)
+    warmup = max(getattr(args, "warmup", 0) * step, measured / 10)
     return float(START + compiles * COMPILE + warmup + max(steps * step, measured))
 
 

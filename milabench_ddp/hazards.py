@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from msgspec import Struct
 
+PLANT = "MILABENCH_PLANT"  # faults that are planted on purpose: see benchmarks/common/plant.py
 OFF = ("", "0", "f", "false", "n", "no", "off")
 
 

@@ -1,19 +1,19 @@
 """``milabench validate --rehearse``: plant faults, one at a time, and say which are found.
 
-Each fault is a run of its own, of the benchmarks that can show it, on another node each time. The
+Each fault is a run of its own, of the benchmark that can show it, on another node each time. The
 first runs have none, so that it is seen whether a node fails without a fault.
 """
 
 import io
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import fields
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from ..dispatch.agent_plants import PLANT
 from ..errors import SelectionError, count_text
+from ..hazards import PLANT
 from ..hostlist import hostlist, natural
 from ..options.suite import MeasureOptions, RunOptions, ValidateOptions
 from ..render.blocks import Headline, TableBlock
@@ -25,31 +25,32 @@ from ..results.read_state import read_header
 from ..results.run_dir import RunDir, default_name
 from ..table import Column, table_from
 from . import final_report, run, setup
+from .validate import SUITE
 
-ALL_WENT_WELL, SOME_DID_NOT = 0, 1
+CHOSEN = ("select", "level", "resume", "detach", "until")  # by the rehearsal itself
 CONTROL = "nothing"  # a plant that is none
 
 
 class Fault(Struct, frozen=True):
-    """What is planted, and in which benchmarks."""
+    """What is planted, and in which benchmark."""
 
     name: str
     text: str  # of ``MILABENCH_PLANT``, with {node} and {other}, which are ranks of nodes
-    benchmarks: str
+    benchmark: str
     least_nodes: int = 1
     on_gpus: bool = False
 
 
 FAULTS = (
-    Fault(CONTROL, CONTROL, "flops-bf16"),
-    Fault("a slow device", "slow:0.5@{node}", "flops-bf16"),
+    Fault(CONTROL, CONTROL, "membw-triad"),
+    Fault("a slow device", "slow:0.5@{node}", "membw-triad"),
     Fault("a slow link", "delay_link:50@{node}..{other}", "pairs", 4),
     Fault("a bit that flips once", "flip:7@{node}", "bits"),
     Fault("a bit that is always wrong", "flip_always:7@{node}", "bits", 3),
-    Fault("a hang", "hang:20@{node}", "membw-triad"),
-    Fault("an early end", "exit:20@{node}", "membw-triad"),
-    Fault("a loss of NaN", "nan:20@{node}", "bits"),
-    Fault("a full disk", "disk:20@{node}", "membw-triad"),
+    Fault("a hang", "hang:20@{node}", "membw-triad", 2),
+    Fault("an early end", "exit:20@{node}", "membw-triad", 2),
+    Fault("a loss of NaN", "nan:20@{node}", "bits", 2),
+    Fault("a full disk", "disk:20@{node}", "membw-triad", 2),
     Fault("a lost node", "kill:8@{node}", "flops-bf16", 2),
     Fault("another variable", "env:NCCL_DEBUG=INFO@{node}", "membw-triad", 3),
     Fault("a hidden GPU", "env:CUDA_VISIBLE_DEVICES=0@{node}", "membw-triad", 2, on_gpus=True),
@@ -59,65 +60,81 @@ FAULTS = (
 class Trial(Struct, frozen=True):
     """A fault that was planted once, and what was found."""
 
-    where: tuple[str, ...] = ()  # the nodes
-    failing: frozenset[str] = frozenset()  # nodes
-    found_by: tuple[str, ...] = ()  # findings that name these nodes and no others
+    where: frozenset[str]  # the nodes
+    failing: frozenset[str]  # nodes
+    found_by: tuple[str, ...]  # findings that name these nodes and no others
+
+    @property
+    def fails(self) -> bool:
+        return bool(self.failing & self.where)
 
 
 class Line(Struct, frozen=True):
     """A row of the matrix: all trials of a fault."""
 
     fault: Fault
-    trials: Sequence[Trial] = field(default_factory=list)
+    trials: Sequence[Trial] = ()
     why_not: str = ""
 
     @property
     def failed(self) -> int:
-        return sum(bool(each.failing & {*each.where}) for each in self.trials)
+        return sum(each.fails for each in self.trials)
 
     @property
     def named(self) -> int:
-        found = [bool(each.found_by) or bool(each.failing & {*each.where}) for each in self.trials]
-        return sum(found) - self.failed
+        return sum(bool(each.found_by) and not each.fails for each in self.trials)
 
     @property
     def missed(self) -> int:
-        return 0 if self.fault.name == CONTROL else len(self.trials) - self.failed - self.named
+        planted = len(self.trials) if self.fault.name != CONTROL else 0
+        return planted - self.failed - self.named
 
     @property
     def accused(self) -> int:
         """How many nodes fail without a fault."""
-        return sum(len(each.failing - {*each.where}) for each in self.trials)
+        return sum(len(each.failing - each.where) for each in self.trials)
+
+    @property
+    def where(self) -> str:
+        return hostlist(frozenset[str]().union(*(each.where for each in self.trials)))
+
+    @property
+    def said(self) -> str:
+        names = dict.fromkeys(name for each in self.trials for name in each.found_by)
+        return self.why_not or ", ".join(names)
 
 
 COLUMNS = (
-    Column("planted", "", lambda it: it.fault.name),
-    Column("times", "d", lambda it: len(it.trials)),
+    Column("planted", "", "fault.name"),
+    Column("times", "d", lambda line: len(line.trials)),
     Column("its node fails", "d", "failed"),
     Column("it is named", "d", "named"),
     Column("missed", "d", "missed"),
     Column("others fail", "d", "accused"),
-    Column("where", "", lambda it: hostlist({name for each in it.trials for name in each.where})),
-    Column("by", "", lambda it: it.why_not or ", ".join(_all_of(it.trials)), unknown=""),
+    Column("where", "", "where"),
+    Column("by", "", "said", unknown=""),
 )
 
 
 def main(options: ValidateOptions) -> int:
-    refused = ("select", "level", "resume", "detach", "until")
-    if given := [name for name in refused if getattr(options, name)]:
+    if given := [name for name in CHOSEN if getattr(options, name)]:
         raise SelectionError(f"--rehearse chooses what runs: leave out --{given[0]}")
-    system = setup.read_system_of(options)
-    profile = setup.resolve_runner(options, system)
+    profile = setup.resolve_runner(options, system := setup.read_system_of(options))
     nodes = setup.node_request(options, system, profile).nodes
-    name = options.name or default_name()
-    lines: list[Line] = []
-    for number, fault in enumerate(FAULTS):
-        said = f"rehearsal {name}: {fault.name}, {number + 1} of {len(FAULTS)}"
-        print(said, file=sys.stderr, flush=True)
-        lines.append(_line(options, fault, number, nodes, f"{name}.{number}"))
+    name, lines = options.name or default_name(), []
+    is_cancelled = False
+    try:
+        for number, fault in enumerate(FAULTS):
+            said = f"rehearsal {name}: {fault.name}, {number + 1} of {len(FAULTS)}"
+            print(said, file=sys.stderr, flush=True)
+            lines.append(_line(options, fault, number, nodes, f"{name}.{number}"))
+    except KeyboardInterrupt:
+        is_cancelled = True
     sys.stdout.write(text_of(_blocks(lines), final_report.shown_width(sys.stdout)))
-    went_well = not any(each.missed or each.accused for each in lines)
-    return ALL_WENT_WELL if went_well else SOME_DID_NOT
+    if is_cancelled:
+        return final_report.CANCELLED
+    is_diagonal = not any(line.missed or line.accused for line in lines)
+    return final_report.SUCCEEDED if is_diagonal else final_report.FAILED
 
 
 def _line(options: ValidateOptions, fault: Fault, number: int, nodes: int, name: str) -> Line:
@@ -126,50 +143,42 @@ def _line(options: ValidateOptions, fault: Fault, number: int, nodes: int, name:
         return Line(fault, why_not=f"not planted: it needs {fault.least_nodes} nodes")
     trials: list[Trial] = []
     for repeat in range(options.repeat or 1):
-        node = (number + repeat) % nodes
-        ends = (node, (node + 1) % nodes) if "{other}" in fault.text else (node,)
-        text = fault.text.format(node=node, other=ends[-1])
+        first = (number + repeat) % nodes
+        ends = (first, (first + 1) % nodes) if "{other}" in fault.text else (first,)
+        text = fault.text.format(node=first, other=ends[-1])
         asked = {each.name: getattr(options, each.name) for each in fields(MeasureOptions)}
-        asked |= {
-            "config": options.config or "validate",
-            "name": f"{name}.{repeat}",
-            "select": (fault.benchmarks,),
-            "override": (*options.override, f"*.env.{PLANT}={text}"),
-            "repeat": None,
-            "quiet": True,
-        }
+        asked |= {"config": options.config or SUITE, "select": (fault.benchmark,)}
+        asked |= {"name": f"{name}.{repeat}", "repeat": None, "quiet": True}
+        asked["override"] = *options.override, f"*.env.{PLANT}={text}"
         try:
             with redirect_stdout(io.StringIO()):
                 code = run.main(RunOptions(**asked))
         except SelectionError as error:
+            if fault.name == CONTROL:
+                raise
             return Line(fault, trials, f"not planted: {error}")
         if code == final_report.CANCELLED:
             raise KeyboardInterrupt
         folder = RunDir(setup.base_folder(options) / "runs" / f"{name}.{repeat}")
         if fault.on_gpus and read_header(folder).machine["accelerators"]["arch"] == "cpu":
             return Line(fault, why_not="not planted: no GPU")
-        trials.append(_trial(folder, () if fault.name == CONTROL else ends))
+        trials.append(_trial(folder, ends if fault.name != CONTROL else ()))
     return Line(fault, trials)
 
 
-def _trial(place: RunDir, ends: Sequence[int]) -> Trial:
-    report = report_of([place.path])
-    names = sorted((each.node for each in report.verdicts), key=natural)
-    where = tuple(names[end] for end in ends if end < len(names))
-    failing = {each.node for each in report.verdicts if each.verdict is Word.FAIL}
-    others = [each for each in report.findings if each.name != PLANTED]
-    found = [each.name for each in others if each.nodes and {*each.nodes} <= {*where}]
-    return Trial(where, frozenset(failing), tuple(dict.fromkeys(found)))
-
-
-def _all_of(trials: Iterable[Trial]) -> list[str]:
-    return list(dict.fromkeys(name for each in trials for name in each.found_by))
+def _trial(folder: RunDir, ends: Sequence[int]) -> Trial:
+    report = report_of([folder.path])
+    names = sorted((each.node for each in report.verdicts), key=natural)  # as ranks are
+    where = frozenset(names[end] for end in ends if end < len(names))
+    failing = frozenset(each.node for each in report.verdicts if each.verdict is Word.FAIL)
+    found = [each for each in report.findings if each.nodes and where.issuperset(each.nodes)]
+    return Trial(where, failing, tuple(each.name for each in found if each.name != PLANTED))
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Headline | TableBlock]:
-    trials = sum(len(each.trials) for each in lines if each.fault.name != CONTROL)
-    found = sum(each.failed + each.named for each in lines)
-    accused = sum(each.accused for each in lines)
-    said = f"{found} of {count_text(trials, 'planted fault')} found, "
-    yield Headline("REHEARSAL", said + f"{count_text(accused, 'node')} accused without a fault")
-    yield TableBlock(table_from(COLUMNS, lines, ""))
+    planted = sum(len(line.trials) for line in lines if line.fault.name != CONTROL)
+    found = sum(line.failed + line.named for line in lines)
+    accused = count_text(sum(line.accused for line in lines), "node")
+    said = f"{found} of {count_text(planted, 'planted fault')} found, {accused} accused without one"
+    yield Headline("REHEARSAL", said)
+    yield TableBlock(table_from(COLUMNS, lines))

@@ -12,8 +12,7 @@ import threading
 from collections.abc import Collection, Iterable, MutableMapping
 
 from ..config.schema import Benchmark
-
-PLANT = "MILABENCH_PLANT"
+from ..hazards import PLANT
 
 
 def plant(

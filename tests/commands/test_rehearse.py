@@ -75,7 +75,7 @@ def all_found(options: RunOptions, text: str) -> set[str]:
 def test_a_validation_that_finds_all_is_a_diagonal(rehearsed):
     code, table, (*_, headline) = rehearsed(all_found, "--repeat", "5")
     assert code == 0
-    assert headline == "REHEARSAL: 50 of 50 planted faults found, 0 nodes accused without a fault"
+    assert headline == "REHEARSAL: 50 of 50 planted faults found, 0 nodes accused without one"
     for fault in rehearse.FAULTS:
         row = table[fault.name]
         none = fault.name == rehearse.CONTROL or fault.on_gpus
@@ -107,7 +107,7 @@ def test_who_is_accused_wrongly_is_counted_also_where_nothing_is_planted(rehears
     accused = {name: row["others fail"] for name, row in table.items()}
     assert accused.pop("nothing") == accused.pop("a hang") == "1"
     assert set(accused.values()) == {"0"}
-    assert headline.endswith("10 of 10 planted faults found, 2 nodes accused without a fault")
+    assert headline.endswith("10 of 10 planted faults found, 2 nodes accused without one")
 
 
 def test_the_fault_of_another_node_is_missed_and_the_accused_one_is_wrong(rehearsed):
@@ -145,7 +145,7 @@ def test_what_cannot_be_planted_is_no_miss(rehearsed):
     assert table["a slow link"]["by"] == "not planted: nothing to run"
 
 
-def test_a_rehearsal_ends_where_it_is_cancelled(monkeypatch, tmp_path):
+def test_a_rehearsal_that_is_cancelled_ends_and_shows_what_it_has(monkeypatch, tmp_path, capsys):
     begun = []
 
     def cancelled(options: RunOptions) -> int:
@@ -155,6 +155,7 @@ def test_a_rehearsal_ends_where_it_is_cancelled(monkeypatch, tmp_path):
     monkeypatch.setattr(run, "main", cancelled)
     assert main(["validate", "--rehearse", *PLACE, "--base", str(tmp_path)]) == 130
     assert len(begun) == 1
+    assert capsys.readouterr().out.startswith("REHEARSAL: 0 of 0 planted faults found")
 
 
 @pytest.mark.parametrize("words", [["--level", "deep"], ["--select", "x"], ["--until", "1%"]])
@@ -164,7 +165,7 @@ def test_what_it_chooses_itself_is_refused(words, capsys):
 
 
 def test_a_fault_is_planted_in_benchmarks_that_the_shipped_suite_has(tmp_path):
-    names = tuple({fault.benchmarks for fault in rehearse.FAULTS})
+    names = tuple({fault.benchmark for fault in rehearse.FAULTS})
     facts = MachineFacts("cuda", 4, 8, 64, "GPU", 8e4, tmp_path)
     assert len(load(SuiteRequest("validate", select=names), facts).benchmarks) == len(names)
 
@@ -183,7 +184,7 @@ for step in range(20): rate(100.0 + step % 3)
 def test_a_real_rehearsal_writes_no_lists_of_nodes(at: Workplace) -> None:
     """With a program that heeds one fault, and an agent that heeds its own."""
     at.write("p.py", HEEDS)
-    names = {fault.benchmarks for fault in rehearse.FAULTS}
+    names = {fault.benchmark for fault in rehearse.FAULTS}
     of = "{program: p.py, plan: {method: per_gpu}, tags: [validate], max_duration: 60}"
     at.write("mine.yaml", "\n".join(f"{name}: {of}" for name in names))
     done = at.milabench("validate", "mine.yaml", "--rehearse", *PLACE)

@@ -4,7 +4,8 @@ import threading
 
 import pytest
 
-from milabench_ddp.dispatch.agent_plants import PLANT, plant
+from milabench_ddp.dispatch.agent_plants import plant
+from milabench_ddp.hazards import PLANT
 from tests.support.launches import benchmark
 
 

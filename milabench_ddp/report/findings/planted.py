@@ -1,11 +1,10 @@
 """Finding about faults that were planted on purpose."""
 
 from ...errors import shown_names
+from ...hazards import PLANT
 from ...results.records import mapping_or_empty
 from ..model import Row
 from .finder import Finds, Found, finding
-
-PLANT = "MILABENCH_PLANT"
 
 
 @finding(

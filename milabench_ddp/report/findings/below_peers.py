@@ -4,6 +4,12 @@ from ..model import Row
 from ..validation.peers import NODE, judged
 from .finder import Finds, Found, Looked, finding
 
+OF = {
+    "peers": "the median of its peers",
+    "past": "the median of its own earlier runs",
+    "catalog": "the median of earlier runs",
+}
+
 
 def _compared(row: Row) -> Looked:
     all_judged = judged(row)
@@ -33,5 +39,5 @@ def below_peers(row: Row) -> Finds:
         place = each.node if each.place == NODE else place
         evidence = {"value": each.value, "median": each.median, "lower": each.lower}
         evidence["smallest"] = each.smallest
-        words = {"unit": each.unit, "of": "the median of its peers"}
+        words = {"unit": each.unit, "of": OF[each.reference]}
         yield Found(place, evidence, words, nodes=(each.node,))

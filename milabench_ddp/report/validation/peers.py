@@ -10,9 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from ...config.schema import VALIDATE
 from ...numerics import np
-from ...results.records import Record
+from ...results.records import Record, mapping_or_empty
 from ..grouping import grouped
 from ..mfu import device_of
 from ..model import Row
@@ -22,10 +24,13 @@ from ..ranks.rank_summary import RankId, rank_id
 from ..statistics.batch_means import t_quantile
 from ..statistics.interval import Series, pooled_mean, why_no_mean
 from ..statistics.values import NAN
+from .catalog import earlier_rows
 from .spread import Compared, compare_devices, middle
 
-TAG = "validate"
 NODE = "the node"
+NO_PEERS = "it has no peers, and no earlier runs"
+Word = Literal["pass", "fail", "cannot tell"]
+Reference = Literal["", "peers", "past", "catalog"]  # earlier runs: of the device alone, or others
 UNSEEN = 0.25  # what hides a larger defect tells nothing
 FEWEST = 2  # observations: of one, no error is known
 
@@ -40,9 +45,9 @@ class Judged(Struct, frozen=True):
     median: float = NAN  # of its peers, or what it is compared with
     lower: float = NAN  # how far it is below, as a fraction; negative: it is faster
     smallest: float = NAN  # the smallest defect that would have been found with 99 %, as a fraction
-    word: Literal["pass", "fail", "cannot tell"] = "cannot tell"
+    word: Word = "cannot tell"
     why: str = ""
-    reference: Literal["", "peers", "published", "past", "catalog"] = ""
+    reference: Reference = ""
 
 
 class _Measured(Struct, frozen=True):
@@ -53,26 +58,41 @@ class _Measured(Struct, frozen=True):
     value: float
     error: float  # the standard error of its logarithm
     why: str = ""  # why it is no number
-
-
-def is_validation(row: Row) -> bool:
-    return TAG in row.config.get("tags", ())
+    uuid: str = ""
+    run: int = 0  # of this run 0, of earlier ones more
 
 
 @once
 def judged(row: Row) -> Sequence[Judged]:
     """The devices, ranks and nodes that this benchmark of a validation measured alone."""
-    if not is_validation(row):
+    if not row.validates:
         return ()
-    families = list(grouped((each.kind, each) for each in [*_devices(row), *_ranks(row)]).values())
-    # a single node with a job of its own has no peer, but its devices were compared
-    jobs = grouped((each.kind, each) for each in _nodes(row)).values()
-    families += [nodes for nodes in jobs if len(nodes) > 1]
-    names = {record.name for record in _records(row) if TAG in record.config.get("tags", ())}
+    families = _families(row)
+    names = {record.name for record in _records(row) if VALIDATE in record.config.get("tags", ())}
     found: list[Judged] = []
-    for family in families:
-        found += _beside_peers(family, len(names) * len(families))
+    for key, family in families.items():
+        known = [each for each in family if not each.why]
+        found += (_cannot_tell(each, each.why) for each in family if each.why)
+        told = list(_beside(known, [], len(names) * len(families)))
+        if not told or any(each.word == "cannot tell" for each in told):
+            earlier: list[_Measured] = []
+            for number, of in enumerate(earlier_rows(row), 1):
+                family = _families(of).get(key, [])
+                earlier += [replace(each, run=number) for each in family if not each.why]
+            told = list(_beside(known, earlier, len(names) * len(families))) or told
+        # a lone node with a job of its own is not told: its devices are
+        found += told or (_cannot_tell(each, NO_PEERS) for each in known if each.place != NODE)
     return found
+
+
+def _cannot_tell(each: _Measured, why: str) -> Judged:
+    return Judged(each.node, each.place, each.value, each.unit, why=why)
+
+
+def _families(row: Row) -> Mapping[tuple[str, str], list[_Measured]]:
+    """What is compared with each other."""
+    found = [*_devices(row), *_ranks(row), *_nodes(row)]
+    return grouped(((each.kind, each.unit + NODE * (each.place == NODE)), each) for each in found)
 
 
 def _records(row: Row) -> Iterator[Record]:
@@ -112,7 +132,12 @@ def _measured(record: Record, place: str, unit: str, launches: Sequence[Series])
         errors.append(half_width / series.mean if series.mean > 0 else NAN)
     error = math.hypot(*errors) / len(launches)
     why = why or ("" if value > 0 and math.isfinite(error) else "it has no rate")
-    return _Measured(record.node, place, device_of(record)[1], unit, value, error, why)
+    uuid = str(record.gpu(record.device).get("uuid") or "")
+    return _Measured(record.node, place, _kind(record), unit, value, error, why, uuid)
+
+
+def _kind(record: Record) -> str:
+    return device_of(record)[1] or str(mapping_or_empty(record.meta.get("cpu")).get("brand"))
 
 
 def _ranks(row: Row) -> Iterator[_Measured]:
@@ -125,7 +150,7 @@ def _ranks(row: Row) -> Iterator[_Measured]:
     for rank in row.ranks:
         if rank.id in records and rank.local_ms > 0:
             record, error = records[rank.id], rank.local_error / rank.local_ms
-            kind = f"{device_of(record)[1]} {rank.stages}"
+            kind = f"{_kind(record)} {rank.stages}"
             why = "" if math.isfinite(error) else f"fewer than {FEWEST} steps"
             yield _Measured(
                 rank.id.node or record.node, rank.id.name, kind, "steps/s of its own work",
@@ -133,32 +158,38 @@ def _ranks(row: Row) -> Iterator[_Measured]:
             )  # fmt: skip
 
 
-def _beside_peers(all_measured: Sequence[_Measured], families: int) -> Iterator[Judged]:
-    known = [each for each in all_measured if not each.why]
-    for each in all_measured:
-        if each.why or len(known) < 2:
-            why = each.why or "it has no peers"
-            yield Judged(each.node, each.place, each.value, each.unit, why=why)
+def _beside(
+    own: Sequence[_Measured], earlier: Sequence[_Measured], families: int
+) -> Iterator[Judged]:
+    """Those of this run beside their peers, and beside those of earlier runs; none of one alone."""
+    known = [*own, *earlier]
     if len(known) < 2:
         return
+    reference: Reference = "peers"
+    if earlier:
+        uuids = {each.uuid for each in known}
+        reference = "past" if len(uuids) == 1 and "" not in uuids else "catalog"
     logs = np.log([each.value for each in known])
     errors = np.array([each.error for each in known])
-    of_nodes = grouped((each.node, each) for each in known)
+    of_nodes = grouped(((each.run, each.node), each) for each in known)
     numbers = {node: number for number, node in enumerate(of_nodes)}
-    devices, nodes = compare_devices(logs, errors, [numbers[each.node] for each in known], families)
-    for index, each in enumerate(known):
-        yield _judged(each, devices, index, len(known))
-    if nodes is not None:
-        for index, (node, own) in enumerate(of_nodes.items()):
-            value = math.exp(middle(np.log([each.value for each in own])))
-            whole = _Measured(node, NODE, "", own[0].unit, value, NAN)
-            yield _judged(whole, nodes, index, len(of_nodes))
+    places = [numbers[each.run, each.node] for each in known]
+    devices, nodes = compare_devices(logs, errors, places, families)
+    for index, each in enumerate(own):
+        yield _judged(each, devices, index, len(known), reference)
+    for index, node in enumerate(dict.fromkeys((each.run, each.node) for each in own)):
+        if nodes is not None:
+            value = math.exp(middle(np.log([each.value for each in of_nodes[node]])))
+            whole = replace(own[0], node=node[1], place=NODE, value=value)
+            yield _judged(whole, nodes, index, len(of_nodes), reference)
 
 
-def _judged(each: _Measured, found: Compared, index: int, count: int) -> Judged:
+def _judged(
+    each: _Measured, found: Compared, index: int, count: int, reference: Reference
+) -> Judged:
     median = math.exp(found.median)
     lower, smallest = 1 - each.value / median, -math.expm1(-float(found.smallest[index]))
-    word: Literal["pass", "fail", "cannot tell"] = "pass"
+    word: Word = "pass"
     why = ""
     if count == 2 and found.are_below.any():
         word, why = "cannot tell", "of two that differ, either could be wrong"
@@ -167,5 +198,5 @@ def _judged(each: _Measured, found: Compared, index: int, count: int) -> Judged:
     elif smallest > UNSEEN:
         word, why = "cannot tell", f"a defect below {smallest:.0%} would not have been found"
     return Judged(
-        each.node, each.place, each.value, each.unit, median, lower, smallest, word, why, "peers"
+        each.node, each.place, each.value, each.unit, median, lower, smallest, word, why, reference
     )

@@ -5,47 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.validation.peers import NODE, Judged, judged
-from tests.support.result_files import config, end, job, line, rates, start, steps, told, write
-
-COUNT = 60
-TAGS = ["quick", "validate"]
-Speeds = Mapping[tuple[str, int], float]
-
-
-def series(speed: float, place: int) -> str:
-    """Observations that vary by a few thousandths."""
-    return rates([speed * (1 + 0.001 * ((k + place) % 5 - 2)) for k in range(COUNT)], steps=1)
-
-
-def meta(node: str, product: str = "H100") -> str:
-    gpus = {str(k): {"product": product} for k in range(8)}
-    return line("meta", {"node": node, "accelerators": {"arch": "cuda", "gpus": gpus}})
-
-
-def alone(folder: Path, speeds: Speeds, name: str = "flops", product: str = "H100") -> None:
-    """A process on each device of each node."""
-    for (node, device), speed in speeds.items():
-        tag = [name, f"D{device}", *([node] if node else [])]
-        settings = config(name, device=device, tag=tag, tags=TAGS)
-        lines = settings, meta(node, product), start(), series(speed, device), end()
-        write(folder, ".".join(tag), *lines)
-
-
-def healthy(nodes: int = 4, devices: int = 8) -> dict[tuple[str, int], float]:
-    """Devices that differ by 2 %."""
-    places = [(f"n{node}", device) for node in range(nodes) for device in range(devices)]
-    return {place: 100 + 2 * ((7 * k) % 11) / 10 for k, place in enumerate(places)}
-
-
-def found(folder: Path, name: str = "flops") -> list[Judged]:
-    (row,) = (row for row in report_of([folder]).rows if row.name == name)
-    return list(judged(row))
-
-
-def failing(folder: Path, name: str = "flops") -> list[tuple[str, str]]:
-    return [(each.node, each.place) for each in found(folder, name) if each.word == "fail"]
+from milabench_ddp.report.validation.peers import NO_PEERS, NODE
+from tests.support.result_files import config, end, job, rates, start, steps, told, write
+from tests.support.validated_speeds import COUNT, TAGS, alone, failing, found, healthy, meta, series
 
 
 def test_healthy_devices_pass_with_what_would_have_been_found(tmp_path: Path) -> None:
@@ -103,7 +65,7 @@ def test_of_two_devices_it_cannot_be_told_which_is_slow(tmp_path: Path) -> None:
 def test_one_device_has_no_peers(tmp_path: Path) -> None:
     alone(tmp_path, {("", 0): 100})
     (only,) = found(tmp_path)
-    assert (only.word, only.why, only.reference) == ("cannot tell", "it has no peers", "")
+    assert (only.word, only.why, only.reference) == ("cannot tell", NO_PEERS, "")
 
 
 def test_another_product_is_no_peer(tmp_path: Path) -> None:

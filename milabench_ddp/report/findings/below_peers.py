@@ -8,6 +8,7 @@ OF = {
     "peers": "the median of its peers",
     "past": "the median of its own earlier runs",
     "catalog": "the median of earlier runs",
+    "published": "what others published",
 }
 
 

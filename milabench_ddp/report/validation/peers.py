@@ -20,6 +20,7 @@ from ..mfu import device_of
 from ..model import Row
 from ..once import once
 from ..process import series_of_devices
+from ..published import COMPARED, apart, nearest, told_of
 from ..ranks.rank_summary import RankId, rank_id
 from ..statistics.batch_means import t_quantile
 from ..statistics.interval import Series, pooled_mean, why_no_mean
@@ -28,9 +29,12 @@ from .catalog import earlier_rows
 from .spread import Compared, compare_devices, middle
 
 NODE = "the node"
-NO_PEERS = "it has no peers, and no earlier runs"
+NO_PEERS = "it has no peers, no earlier runs, and no published figure"
+EITHER = "of two that differ, either could be wrong"
 Word = Literal["pass", "fail", "cannot tell"]
-Reference = Literal["", "peers", "past", "catalog"]  # earlier runs: of the device alone, or others
+# earlier runs: of the device alone, or of others, too
+Reference = Literal["", "peers", "past", "catalog", "published"]
+OFF = 0.2  # software, power limits and shapes make as much
 UNSEEN = 0.25  # what hides a larger defect tells nothing
 FEWEST = 2  # observations: of one, no error is known
 
@@ -80,13 +84,31 @@ def judged(row: Row) -> Sequence[Judged]:
                 family = _families(of).get(key, [])
                 earlier += [replace(each, run=number) for each in family if not each.why]
             told = list(_beside(known, earlier, len(names) * len(families))) or told
-        # a lone node with a job of its own is not told: its devices are
-        found += told or (_cannot_tell(each, NO_PEERS) for each in known if each.place != NODE)
+        if not told:  # a lone node with a job of its own is not told: its devices are
+            told = [_cannot_tell(each, NO_PEERS) for each in known if each.place != NODE]
+        found += (_beside_published(row, each) for each in told)
     return found
 
 
 def _cannot_tell(each: _Measured, why: str) -> Judged:
     return Judged(each.node, each.place, each.value, each.unit, why=why)
+
+
+def _beside_published(row: Row, each: Judged) -> Judged:
+    """A device that nothing else tells of, if others published a figure of the same work."""
+    if each.why not in (NO_PEERS, EITHER) or each.place == NODE or each.unit != row.unit:
+        return each
+    ours = told_of(row)
+    theirs = nearest(ours) if "value" in ours else ""
+    if isinstance(theirs, str) or any(apart(ours, theirs, name) for name in COMPARED):
+        return each
+    ratio = each.value / theirs["value"]
+    told = {"median": theirs["value"], "lower": 1 - ratio, "reference": "published"}
+    told |= {"smallest": 1 - (1 - OFF) / max(ratio, 1)}
+    if ratio < 1 - OFF:
+        why = f"more than {OFF:.0%} below {theirs['source']}"
+        return replace(each, word="fail", why=why, **told)
+    return replace(each, word="pass", why="", **told)
 
 
 def _families(row: Row) -> Mapping[tuple[str, str], list[_Measured]]:
@@ -192,7 +214,7 @@ def _judged(
     word: Word = "pass"
     why = ""
     if count == 2 and found.are_below.any():
-        word, why = "cannot tell", "of two that differ, either could be wrong"
+        word, why = "cannot tell", EITHER
     elif found.are_below[index]:
         word, why = "fail", "the spread of its peers does not explain it"
     elif smallest > UNSEEN:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.report.validation.peers import NODE
-from tests.support.validated_speeds import failing, found, healthy, planned
+from milabench_ddp.report.validation.peers import NODE, Judged
+from tests.support.result_files import config, end, rates, start, write
+from tests.support.validated_speeds import TAGS, failing, found, healthy, meta, planned
 
 
 def test_a_device_without_peers_is_compared_with_its_past(tmp_path: Path) -> None:
@@ -47,3 +48,32 @@ def test_a_single_earlier_run_does_not_tell_which_is_wrong(tmp_path: Path) -> No
     (slower,) = found(planned(tmp_path, "now", 2000, {("", 0): 80}))
     assert slower.word == "cannot tell"
     assert slower.lower == pytest.approx(0.2, abs=0.01)
+
+
+def lone_product(folder: Path, tflop_s: float, dtype: str = "bf16") -> Judged:
+    settings = config("flops", device=0, tags=TAGS, argv={"--dtype": dtype})
+    values = rates([tflop_s + 0.1 * (k % 5) for k in range(60)], units="TFLOP/s", steps=1)
+    write(folder, "flops.D0", settings, meta("", "NVIDIA H100 80GB HBM3"), start(), values, end())
+    (only,) = found(folder)
+    return only
+
+
+def test_without_earlier_runs_a_published_figure_of_the_same_work_tells(tmp_path: Path) -> None:
+    healthy = lone_product(tmp_path / "a", 760)
+    assert (healthy.word, healthy.reference, healthy.median) == ("pass", "published", 794.5)
+    assert healthy.smallest == pytest.approx(0.2)
+    sick = lone_product(tmp_path / "b", 300)
+    assert (sick.word, sick.reference) == ("fail", "published")
+    assert sick.lower == pytest.approx(1 - 300 / 794.5, rel=0.01)
+    assert lone_product(tmp_path / "c", 300, "int8").word == "cannot tell"
+
+
+def test_of_two_that_differ_a_published_figure_tells_which_is_wrong(tmp_path: Path) -> None:
+    for device, speed in enumerate((780.0, 300.0)):
+        tag = ["flops", f"D{device}"]
+        settings = config("flops", device=device, tag=tag, tags=TAGS, argv={"--dtype": "bf16"})
+        values = rates([speed + 0.1 * (k % 5) for k in range(60)], units="TFLOP/s", steps=1)
+        product = meta("", "NVIDIA H100 80GB HBM3")
+        write(tmp_path, ".".join(tag), settings, product, start(), values, end())
+    told = [(each.place, each.word, each.reference) for each in found(tmp_path)]
+    assert told == [("device 0", "pass", "published"), ("device 1", "fail", "published")]

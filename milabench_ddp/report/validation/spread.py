@@ -18,8 +18,8 @@ more, with the deviation ``PRIOR`` (a scaled inverse chi-squared prior: A. Gelma
 "Bayesian Data Analysis", 3rd ed., section 2.6): few peers do not show how kinds spread. Of many,
 the slowest ones tell, too, how light the tail is.
 
-The measurement errors of devices are in their spread. One that is less sure than most is judged
-with what its variance exceeds theirs by.
+The measurement errors of devices are in their spread, which is never less. One that is less sure
+than most is judged with what its variance exceeds theirs by.
 
 ``tests/studies/simulated_clusters.py`` counts false and missed defects.
 """
@@ -98,13 +98,14 @@ def compare(logs: Floats, errors: Floats, tests: int) -> Compared:
         tests: how many values are compared in all.
     """
     level = ALPHA / tests
-    unsure = np.sqrt(np.maximum(errors**2 - np.median(errors**2), 0.0))
+    usual = float(np.median(errors))
+    unsure = np.sqrt(np.maximum(errors**2 - usual**2, 0.0))
     median = float(np.median(logs)) if len(logs) > 2 else float(logs.max())
     are_peers = logs >= median
     # the other half is as wide, in all that is symmetrical
     above = logs[are_peers] - median
     deviation, freedom = _deviation(above, above)
-    error = _errors(deviation, len(logs), unsure)
+    error = _errors(max(deviation, usual), len(logs), unsure)
     most = np.maximum(MOST, quantile(level, freedom) * error)
     edge, t = 0.0, 0.0
     limits = most
@@ -121,7 +122,7 @@ def compare(logs: Floats, errors: Floats, tests: int) -> Compared:
         below = median - peers
         edge = float(below.max())
         deviation, freedom = _deviation(below, below[below >= 0])
-        error = _errors(deviation, len(peers), unsure)
+        error = _errors(max(deviation, usual), len(peers), unsure)
     # a defect may be that of a fast device; both the spread and the limit were estimated
     k = min(t, float((limits / error).max()))
     faster = float(np.quantile(logs[are_peers] - median, 1 - MISSED))

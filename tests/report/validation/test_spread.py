@@ -87,8 +87,13 @@ def test_a_device_that_is_less_sure_must_be_slower() -> None:
     assert below(values, errors) == [3]
     errors[3] = 0.05
     assert below(values, errors) == []
-    # if all are as unsure, their spread says so
-    assert below(values, 0.05) == [3]
+
+
+def test_what_all_are_unsure_of_is_no_defect_of_one() -> None:
+    values = alike(16, 0.001)  # by chance
+    values[3] = -0.09
+    assert below(values, 0.003) == [3]
+    assert below(values, 0.05) == []
 
 
 def test_of_two_the_slower_one_is_below() -> None:

@@ -124,3 +124,17 @@ def test_a_node_that_is_lost_loses_nothing_of_the_others(cluster, validation):
     assert ends == {"one.D0.node1": "ok", "one.D0.node2": "ok"}
     assert it.sweep.states()["all"] == "ok"  # on those that there were
     assert it.sweep.benchmarks()["all"].nodes == ("node1", "node2")
+
+
+@pytest.mark.parametrize("odd", ["node1", "node5"])
+def test_a_slow_node_is_named(cluster, validation, odd):
+    it = validation(faults={odd: "slow"})
+    code, out, err = ended(it.begin("--nodes", "5", "--device", "cpu", "--gpus", "2"))
+    assert code == 1, out + err
+    assert it.lists() == {
+        "passing": [node for node in cluster.nodes() if node != odd],
+        "failing": [odd],
+    }
+    verdict = it.verdicts()[odd]
+    assert 0.05 < verdict["lower"] < 0.15
+    assert verdict["action"] == "isolate"

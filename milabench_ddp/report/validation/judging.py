@@ -7,7 +7,6 @@ measured, or compared, is no fault.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -18,41 +17,28 @@ from ..findings.finder import Measurements
 from ..grouping import grouped
 from ..model import Row, Rows
 from ..node_verdict import NodeVerdict, Word
+from .peers import Judged, judged
 
 ACTIONS = ("isolate", "reboot", "reset", "watch", "")  # the gravest first
 NOT_MEASURED = "nothing was measured there"
 
 
-class Beside(Protocol):
-    """A device beside its peers, as ``peers`` tells it."""
-
-    node: str
-    place: str
-    value: float
-    unit: str
-    median: float
-    lower: float
-    smallest: float
-    word: str
-    why: str
-
-
 def verdicts_of(
     measured: Measurements,
     findings: Sequence[Finding],
-    judged: Callable[[Row], Sequence[Beside]] = lambda _: (),
+    judge: Callable[[Row], Sequence[Judged]] = judged,
 ) -> tuple[NodeVerdict, ...]:
     """A verdict for each node, in their natural order; none where nothing validates."""
     rows = [row for row in measured.rows if row.validates]
     nodes = _nodes(measured, rows)
     against = grouped((node, each) for each in findings if each.fails for node in each.nodes)
     unclear = grouped(_unclear(rows, findings, {*against}, nodes))
-    beside = grouped((each.node, (row.name, each)) for row in rows for each in judged(row))
+    beside = grouped((each.node, (row.name, each)) for row in rows for each in judge(row))
     made = []
     for node in nodes:
         known = beside.get(node, [])
         unsure = list(unclear.get(node, ()))
-        unsure += [f"{name}: {it.why}" for name, it in known if it.word == Word.CANNOT_TELL]
+        unsure += [f"{name}: {it.why}" for name, it in known if it.word == "cannot tell"]
         if not known:
             unsure.append(NOT_MEASURED)
         mine = against.get(node, [])
@@ -87,7 +73,7 @@ def _unclear(
             yield from ((node, each.sentence) for node in each.nodes or concerned)
 
 
-def _with_numbers(made: NodeVerdict, known: Sequence[tuple[str, Beside]]) -> NodeVerdict:
+def _with_numbers(made: NodeVerdict, known: Sequence[tuple[str, Judged]]) -> NodeVerdict:
     compared = [(name, each) for name, each in known if not math.isnan(each.lower)]
     if not compared:
         return made

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from random import Random
 
 import pytest
 from msgspec import Struct
@@ -13,7 +14,7 @@ from milabench_ddp.commands.final_report import exit_code
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.finding import Finding, Severity
 from milabench_ddp.report.findings.finder import Measurements
-from milabench_ddp.report.model import Row
+from milabench_ddp.report.model import Report, Row
 from milabench_ddp.report.node_verdict import NodeVerdict, Word, worst
 from milabench_ddp.report.sentences import nodes_told, of_nodes
 from milabench_ddp.report.tables import REPORT_TABLES
@@ -168,3 +169,31 @@ def test_the_worst_is_the_exit_code(
     made = [NodeVerdict(f"n{k}", Word(word)) for k, word in enumerate(all_of_them)]
     assert worst(made) == gravest
     assert exit_code(replace(report_of([tmp_path]), verdicts=tuple(made))) == code
+
+
+def measured_once(folder: Path, slow: str, random: Random) -> Report:
+    """A process on each of two devices of five nodes, and one for each node; 1 % of noise."""
+    suite = {name: {"tags": TAGS} for name in ("one", "each")}
+    write_state(folder, "ok", {"one": "ok", "each": "ok"}, suite=suite)
+    for node in (f"node{k}" for k in range(1, 6)):
+        for name, place in (("one", "D0"), ("one", "D1"), ("each", "0")):
+            plan = {"method": "njobs", "n": 1, "each": "node"}
+            own = {"plan": plan, "devices": [0, 1]} if name == "each" else {"device": int(place[1])}
+            usual = random.gauss(100, 0.3) * (0.9 if node == slow else 1)
+            settings = config(name, tag=[name, place, node], tags=TAGS, num_machines=5, **own)
+            told = rates([random.gauss(usual, 1) for _ in range(80)], steps=1)
+            about = line("meta", {"node": node})
+            write(folder, f"{name}.{place}.{node}", settings, about, start(), told, end(0))
+    return report_of([folder])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("slow", ["", "node1", "node5"])
+def test_of_fifty_runs_none_fails_a_healthy_node_and_all_the_slow_one(
+    tmp_path: Path, slow: str
+) -> None:
+    random = Random(slow)
+    for run in range(50):
+        made = measured_once(tmp_path / str(run), slow, random)
+        told = {node: word for node, word in words(made.verdicts).items() if word != "pass"}
+        assert told == ({slow: "fail"} if slow else {})

@@ -104,6 +104,7 @@ class Benchmark(Struct, frozen=True):
     num_machines: int | None = None  # None: as many nodes as there are
     data: FakeImageNet | None = None  # the images that it needs before it can run
     scaling: Literal["weak", "strong"] = "weak"  # keeps a replica's batch, or the global one
+    isolate: int | None = None  # nodes of the smallest probe, where it fails on several nodes
     module: str = ""  # the package that ``python -m`` runs in its folder, in place of the program
 
     @property
@@ -227,6 +228,7 @@ class Keys(Struct):
     install_group: _Folder = "{group}"  # its benchmarks share a virtual environment
     install_variant: Text = "{arch}"
     instrument: Literal["voir"] | None = None
+    isolate: Count | None = None  # nodes of the smallest part of which bad nodes are found
     matrix: Any = None  # the combination of a variant, once the matrix is expanded
     max_duration: _Duration = 600
     max_output: Annotated[float, Meta(gt=0, le=2**40)] | None = None

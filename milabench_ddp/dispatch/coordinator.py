@@ -5,9 +5,8 @@ lost, its benchmark is lost too, and a benchmark that this program cannot run, p
 failed; the other benchmarks go on.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import TypeVar
 
 from ..config.schema import VALIDATE, Benchmark
 from ..errors import RunDirError, contained, reason_of
@@ -21,12 +20,13 @@ from ..results.run_dir import RunDir, save_state
 from ..results.state import BenchmarkState, overall
 from .benchmark_run import BenchmarkRun
 from .failing_nodes import keep_evidence
+from .isolation_run import IsolationRun, can_isolate
 from .nodes import NodeHandle, NodeLost, Nodes
+from .placement import pick
 from .protocol import AwakeClock, FromAgent, LaunchEnded, Ports, Signalled, Timeouts
 from .repeats import next_repeat, tell_launches
 from .run_context import RunPlan
 
-Name = TypeVar("Name")
 _SHOWN = 3  # how many of the nodes that cannot be used a reason describes
 NEVER_BEGAN = Verdict(Outcome.CANCELLED, "stopped before it began")
 
@@ -58,6 +58,8 @@ class Coordinator:
         self._waiting = {benchmark.name: benchmark for benchmark in benchmarks}
         self._running: dict[str, BenchmarkRun] = {}
         self._paused: dict[str, BenchmarkRun] = {}
+        self._isolations: list[IsolationRun] = []  # one at a time, when all else has ended
+        self._probes: dict[str, IsolationRun] = {}  # that run, by their names
         # of a shuffled run that is resumed: what comes before has run
         self._first_repeats = {name: next_repeat(run, name) for name in self._waiting}
         self._side = 0
@@ -73,7 +75,7 @@ class Coordinator:
                 each._side = number
                 stack.enter_context(each._nodes)
                 stack.callback(each._leave)
-            while left := [it for it in sides if it._waiting or it._running or it._paused]:
+            while left := [it for it in sides if it._has_work]:
                 min(left, key=Coordinator._turn)._step()
             if not self._requests.stops:
                 tell, more = self._observer.message, (self._timeouts, self._clock)
@@ -85,13 +87,18 @@ class Coordinator:
     def outcome(self) -> Outcome:
         return Outcome.CANCELLED if self._requests.stops else overall(map(Status, self._outcomes))
 
+    @property
+    def _has_work(self) -> bool:
+        return bool(self._waiting or self._running or self._paused or self._isolations)
+
     def _leave(self) -> None:
         for benchmark in (*self._running.values(), *self._paused.values()):
             benchmark.leave()  # after an error; its nodes end its processes
 
     def _turn(self) -> tuple[int | bytes, ...]:
+        left = (*self._waiting, *self._paused)
         is_free = not self._running and self._plan.seed is not None
-        return min(map(self._place, (*self._waiting, *self._paused))) if is_free else ()
+        return min(map(self._place, left)) if is_free and left else ()
 
     def _step(self) -> None:
         if not self._requests.stops:
@@ -132,6 +139,8 @@ class Coordinator:
 
     def _begin(self) -> None:
         nodes = self._nodes
+        if self._isolations and not (self._waiting or self._paused or self._running):
+            self._isolate(self._isolations[0])
         if not (self._waiting or self._paused) or nodes.is_gathering:
             return
         free = nodes.free
@@ -194,6 +203,21 @@ class Coordinator:
         elif started.state.launches:  # of an earlier attempt
             self._tell_launches(started)
 
+    def _isolate(self, isolation: IsolationRun) -> None:
+        probes: list[BenchmarkRun] = []
+        with contained(isolation.fail):
+            probes = isolation.begin(self._nodes)
+        if not isolation.record.is_open:
+            self._isolations.remove(isolation)
+        if probes or not isolation.record.is_open:
+            self._observer.message(f"isolation of {isolation.name}: {isolation.progress}")
+        for probe in probes:
+            self._running[probe.name], self._probes[probe.name] = probe, isolation
+            with contained(probe.fail):
+                probe.start()
+            if probe.has_ended:
+                self._ended(probe)
+
     def _tell_launches(self, benchmark: BenchmarkRun) -> None:
         if self._plan.repeats > 1 and not self._requests.stops:
             tell_launches(benchmark.state, self._observer)
@@ -209,6 +233,14 @@ class Coordinator:
 
     def _ended(self, benchmark: BenchmarkRun) -> None:
         self._running.pop(benchmark.name, None)
+        if isolation := self._probes.pop(benchmark.name, None):
+            with contained(isolation.fail):
+                isolation.take(benchmark)
+            return
+        if not self._requests.stops and can_isolate(benchmark):
+            with contained(lambda error: self._observer.message(reason_of(error))):
+                how = self._run, self._plan, self._timeouts, self._clock
+                self._isolations.append(IsolationRun(benchmark, *how))
         self._outcomes.add(benchmark.verdict.outcome)
         if not benchmark.is_written:
             self.unwritten[benchmark.name] = benchmark.verdict.reason
@@ -245,46 +277,4 @@ class Coordinator:
             for waiting in self._waiting.values():
                 self._end_unstarted(waiting, NEVER_BEGAN)
         self._waiting.clear()
-
-
-def pick(
-    waiting: Mapping[Name, int],
-    free: Sequence[int],
-    alive: Sequence[int],
-    own: Mapping[Name, Sequence[int]] | None = None,
-    *,
-    largest_first: bool = True,
-) -> list[tuple[Name, tuple[int, ...]]]:
-    """The benchmarks to start now, each with its nodes.
-
-    The largest benchmark is first, so that caches warm on all nodes together; or the first of the
-    given order is. Benchmarks that fit beside each other run at the same time on disjoint nodes. If
-    the first one does not fit, nodes are kept for it, and the later ones get only the other nodes:
-    so it waits only for benchmarks that already run.
-
-    Args:
-        waiting: the benchmarks and how many nodes each needs; of equal size, the first is first.
-        free: the ranks of the nodes on which nothing runs.
-        alive: the ranks of all nodes that can be used, free or not.
-        own: the nodes of those that go on where they ran before.
-        largest_first: whether they start by their size; if not, in the order of ``waiting``.
-    """
-    rest = sorted(free)
-    usable = sorted(alive)
-    kept: set[int] = set()
-    chosen = []
-    order = sorted(waiting.items(), key=lambda item: -item[1]) if largest_first else waiting.items()
-    for name, size in order:
-        wanted = (own or {}).get(name) or usable[:size]
-        if size > len(usable) or not set(wanted) <= set(usable):
-            continue  # it cannot run any more; no node is kept for it
-        open_to_it = [node for node in rest if node not in kept]
-        if own and name in own:
-            open_to_it = [node for node in open_to_it if node in wanted]
-        if size <= len(open_to_it):
-            nodes = tuple(open_to_it[:size])
-            chosen.append((name, nodes))
-            rest = [node for node in rest if node not in nodes]
-        elif not kept:
-            kept = set(wanted)
-    return chosen
+        self._isolations.clear()  # they stay open on disk

@@ -23,6 +23,7 @@ from ..errors import RunDirError
 from ..events import Outcome, Status
 from ..hidden import SECRETS
 from ..plan.command_line import Site
+from ..results.isolation import read_isolation
 from ..results.lock import claimed, goes_on, is_alive
 from ..results.node_state import begin_attempt
 from ..results.read_state import ignore, read_benchmark, read_header
@@ -212,10 +213,15 @@ def other_sides(run: RunDir, header: RunHeader) -> list[RunDir]:
 def missing_benchmarks(
     run: RunDir, benchmarks: Iterable[Benchmark], others: Iterable[RunDir] = ()
 ) -> tuple[Benchmark, ...]:
-    """Those that have no final result, here or in others; a damaged state is as good as none."""
+    """Those that have no final result, here or in others, or whose isolation is not done.
+
+    A damaged state is as good as none.
+    """
     missing = []
     for benchmark in benchmarks:
         own, *theirs = (read_benchmark(each, benchmark.name, ignore) for each in (run, *others))
-        if own is None or not all(state.is_final for state in (own, *filter(None, theirs))):
+        isolation = read_isolation(run, benchmark.name, ignore)
+        are_final = own is not None and all(each.is_final for each in (own, *filter(None, theirs)))
+        if not are_final or (isolation is not None and isolation.is_open):
             missing.append(benchmark)
     return tuple(missing)

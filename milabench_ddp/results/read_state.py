@@ -14,6 +14,7 @@ from ..config.schema import SkipKind
 from ..errors import RunDirError
 from ..events import Outcome, Status
 from ..files import read_bytes
+from .isolation import read_isolation
 from .lock import is_alive
 from .node_state import read_nodes
 from .run_dir import RunDir, names_a_file
@@ -85,7 +86,9 @@ def read_state(run: RunDir, on_defect: OnDefect) -> RunState | None:
         if name in benchmarks and benchmarks[name].ended is None:
             benchmarks[name] = BenchmarkState(name, Status.FAILED, reason, interrupted=True)
     _settle(run, header, benchmarks)
-    return RunState(header, benchmarks, read_nodes(run, on_defect))
+    found = {name: read_isolation(run, name, on_defect) for name in benchmarks}
+    isolations = {name: isolation for name, isolation in found.items() if isolation}
+    return RunState(header, benchmarks, read_nodes(run, on_defect), isolations)
 
 
 def read_header(run: RunDir) -> RunHeader:

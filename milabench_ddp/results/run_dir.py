@@ -43,11 +43,14 @@ class RunDir(Struct, frozen=True):
         return self.path / "plan.json"
 
     def benchmark(self, name: str) -> Path:
-        """The folder of a benchmark: its state, its script, its traces, its earlier attempts."""
+        """The folder of a benchmark: its state, its script, its traces, its attempts and probes."""
         return self.path / name
 
     def state_json(self, benchmark: str) -> Path:
         return self.benchmark(benchmark) / "state.json"
+
+    def isolation_json(self, benchmark: str) -> Path:
+        return self.benchmark(benchmark) / "isolation.json"
 
     def job_json(self, job: str) -> Path:
         return self.path / "jobs" / f"{job}.json"
@@ -219,7 +222,7 @@ def archive_attempt(run: RunDir, benchmark: str, kept: Collection[str] = ()) -> 
     """Move the result files of a benchmark to ``<benchmark>/attempts/<number>/``."""
     mine = []
     for path in run.path.glob(f"{escape(benchmark)}.*"):
-        if path.suffix in _SUFFIXES and path.stem not in kept and _belongs(path, benchmark):
+        if path.suffix in _SUFFIXES and path.stem not in kept and _belongs(run, path, benchmark):
             mine.append(path)
     if not mine:
         return
@@ -235,14 +238,14 @@ def archive_attempt(run: RunDir, benchmark: str, kept: Collection[str] = ()) -> 
         raise RunDirError(f"cannot write {attempts}: {error.strerror}") from error
 
 
-def _belongs(path: Path, benchmark: str) -> bool:
+def _belongs(run: RunDir, path: Path, benchmark: str) -> bool:
     """Whether a file belongs to this benchmark, not to one whose name begins with the same words.
 
     ``gpt.0.data`` is of ``gpt``; ``gpt.v2.0.data`` is of ``gpt.v2`` if there is such a folder.
     """
     words = path.stem.split(".")
     for count in range(len(words) - 1, 0, -1):
-        name = ".".join(words[:count])
-        if (path.parent / name).is_dir():
-            return name == benchmark
+        folder = path.parent / ".".join(words[:count])
+        if folder.is_dir():
+            return folder == run.benchmark(benchmark)
     return False

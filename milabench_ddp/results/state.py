@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from ..config.schema import SkippedBenchmark
 from ..events import Outcome, Status, Verdict
+from .isolation import IsolationRecord
 from .node_state import NodeState
 from .rates import RateCounts
 
@@ -205,3 +206,4 @@ class RunState(Struct, frozen=True):
     header: RunHeader
     benchmarks: Mapping[str, BenchmarkState]  # by name, in the order of the suite
     nodes: Mapping[str, NodeState] = field(default_factory=dict)  # those that have agents, by name
+    isolations: Mapping[str, IsolationRecord] = field(default_factory=dict)  # by benchmark

@@ -71,6 +71,7 @@ GOOD = {
     "install_group": ["g"],
     "install_variant": ["cuda"],
     "instrument": ["voir"],
+    "isolate": [1, 2],
     "matrix": [{"n": 1}],
     "max_duration": [1, 0.5],
     "max_output": [1, 0.5],

@@ -28,6 +28,7 @@ from . import (
     failed,
     failed_nodes,
     gradients,
+    isolated,
     losses,
     missing_ranks,
     node_differences,
@@ -47,9 +48,10 @@ from . import (
 from .finder import Finder, Looked, Measurements
 
 SUBJECTS = (  # in the order in which their findings are shown
-    failed, failed_nodes, run_differences, node_differences, settings_audit, device_faults,
-    missing_ranks, program_environment, rate_problems, peaks, unsteady, rank_memory, losses,
-    bottlenecks, throttling, below_peers, slow, steps, slow_links, gradients, bits_differ, planted,
+    failed, failed_nodes, isolated, run_differences, node_differences, settings_audit,
+    device_faults, missing_ranks, program_environment, rate_problems, peaks, unsteady, rank_memory,
+    losses, bottlenecks, throttling, below_peers, slow, steps, slow_links, gradients, bits_differ,
+    planted,
 )  # fmt: skip
 FINDERS: dict[str, Finder] = {
     name: each

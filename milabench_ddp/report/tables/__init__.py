@@ -12,6 +12,7 @@ from ..model import Report, Rows
 from . import (
     bandwidth,
     energy_tables,
+    isolation_table,
     ledger_table,
     memory_table,
     monitor_tables,
@@ -32,7 +33,7 @@ from .verdicts_table import verdicts
 SUBJECTS = (  # in the order in which their tables are shown
     step_tables, strategies, rank_tables, ledger_table, startup_table, memory_table,
     monitor_tables, energy_tables, program_tables, speedup, bandwidth, settings_tables,
-    published_table,
+    published_table, isolation_table,
 )  # fmt: skip
 TABLES = {
     name: each

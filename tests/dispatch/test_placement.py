@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from milabench_ddp.dispatch.coordinator import pick
+from milabench_ddp.dispatch.placement import pick
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,10 @@ from ..report.broken_rows import in_spite_of_broken
 from ..report.faces import report_text
 from ..report.finding import Severity
 from ..report.findings.planted import PLANTED
+from ..report.grouping import grouped
 from ..report.model import Report
 from ..report.node_verdict import Word, worst
+from ..report.ring_order import NODE_ORDER, ring_order
 from ..shown_streams import behind, has_colours
 
 SUCCEEDED, FAILED, CANCELLED = 0, 1, 130
@@ -45,9 +47,13 @@ def show(path: str | Path, out: TextIO, fail_on: str = Severity.ERROR) -> int:
     made, text = in_spite_of_broken(lambda it: report_text(it, width), report_of([path]))
     is_real = all(each.name != PLANTED for each in made.findings)
     if made.verdicts and not made.goes_on and is_real:
-        for name, word in NODE_LISTS.items():
-            names = [f"{each.node}\n" for each in made.verdicts if each.verdict is word]
-            replace_file(Path(path) / name, "".join(names).encode())
+        by_word = grouped((each.verdict, each.node) for each in made.verdicts)
+        lists = {name: by_word.get(word, []) for name, word in NODE_LISTS.items()}
+        for ring in filter(None, map(ring_order, made.rows)):
+            failing = lists["failing_nodes.txt"]
+            lists[NODE_ORDER] = [node for node in ring.nodes if node not in failing]
+        for name, nodes in lists.items():
+            replace_file(Path(path) / name, "".join(f"{node}\n" for node in nodes).encode())
     write(text, out)
     return exit_code(made, fail_on)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .result_files import end, job, rates, start, told, write
+from .result_files import end, job, line, rates, start, told, write
 
 NOISE = 0.01
 
@@ -32,9 +32,12 @@ def pair_rows(speeds: np.ndarray, part: int = 0, parts: int = 1, **more: Any) ->
 
 
 def write_pairs(folder: Path, maps: Sequence[np.ndarray], *more: str, **settings: Any) -> None:
-    """The file of ``pairs --among across``, with a map for each place on a node."""
+    """The files of ``pairs --among across``, with a map for each place on a node."""
     nodes, parts = len(maps[0]), len(maps)
     rows = [pair_rows(speeds, part, parts, schedule="rounds") for part, speeds in enumerate(maps)]
     values = rates([1.0] * 9, units="GB/s", rank=0)
     config = job("pairs", parts, nodes, **settings)
-    write(folder, "pairs.0", config, start(), *rows, *more, values, end())
+    for node in range(nodes):
+        told_by_first = [*rows, *more, values] if node == 0 else []
+        about = line("meta", {"node": f"n{node}"})
+        write(folder, f"pairs.0.n{node}", config, about, start(), *told_by_first, end())

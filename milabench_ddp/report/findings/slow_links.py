@@ -3,6 +3,7 @@
 from ...hostlist import shown_nodes
 from ..links import SlowLinks, kinds_of, shared_rates, slow_links
 from ..model import Row
+from ..ring_order import LEAST_GAIN, NODE_ORDER, ring_order
 from ..statistics.values import median
 from .finder import Finds, Found, finding
 
@@ -17,7 +18,7 @@ GROUPS = {
 }
 
 
-def _found(slow: SlowLinks, place: str, sentence: str = "") -> Found:
+def _found(row: Row, slow: SlowLinks, place: str, sentence: str = "") -> Found:
     where, ways, _ = slow.kind.name
     evidence = {
         "gb_s": slow.gb_s,
@@ -28,7 +29,9 @@ def _found(slow: SlowLinks, place: str, sentence: str = "") -> Found:
         "chance": slow.chance,
     }
     words = {"where": where, "ways": ways, "lower": 1 - slow.gb_s / slow.others, "way": slow.way}
-    return Found(place, evidence, words, nodes=slow.nodes, sentence=sentence)
+    has_nodes = any(process.record.node for process in row.processes)
+    nodes = slow.nodes if has_nodes else ("",)  # programs tell the name of a single host, too
+    return Found(place, evidence, words, nodes=nodes, sentence=sentence)
 
 
 @finding(
@@ -46,7 +49,7 @@ def slow_link(row: Row) -> Finds:
     """Pairs of ranks that are slower than others; not those of a slow node or group of nodes."""
     for slow in slow_links(row):
         if slow.shape == "link":
-            yield _found(slow, slow.links[0].label)
+            yield _found(row, slow, slow.links[0].label)
 
 
 @finding(
@@ -63,10 +66,10 @@ def slow_node_links(row: Row) -> Finds:
     """Nodes, or network cards of some of their ranks, whose links to most other nodes are slow."""
     for slow in slow_links(row):
         if slow.shape == "node":
-            yield _found(slow, slow.nodes[0])
+            yield _found(row, slow, slow.nodes[0])
         if slow.shape == "card":
             ranks = "rank" if len(slow.ranks) == 1 else "ranks"
-            yield _found(slow, f"{ranks} {', '.join(map(str, slow.ranks))} ({slow.nodes[0]})")
+            yield _found(row, slow, f"{ranks} {', '.join(map(str, slow.ranks))} ({slow.nodes[0]})")
 
 
 @finding(
@@ -82,7 +85,7 @@ def slow_switch(row: Row) -> Finds:
     """Groups of nodes whose links to the others, or among themselves, are slow."""
     for slow in slow_links(row):
         if slow.shape in GROUPS:
-            yield _found(slow, shown_nodes(slow.nodes), GROUPS[slow.shape] + SPEED)
+            yield _found(row, slow, shown_nodes(slow.nodes), GROUPS[slow.shape] + SPEED)
 
 
 def _pairs_at_once(row: Row) -> int:
@@ -122,3 +125,27 @@ def blocking_fabric(row: Row) -> Finds:
             "nodes": len(nodes),
         }
         yield Found(evidence=evidence)
+
+
+@finding(
+    "note",
+    "{now_slow} links of a ring of all nodes in their order are slow, the slowest of "
+    "{now_gb_s:.4g} GB/s; in that of {file} {slow}, of {gb_s:.4g}"
+    "[: a ring all-reduce is predicted to be {gain:.0%} faster]",
+    f"start jobs with `SLURM_HOSTFILE={NODE_ORDER}` and `--distribution=arbitrary`, or list hosts "
+    "in this order",
+    section="more",
+)
+def slow_ring(row: Row) -> Finds:
+    """Whether the order of the nodes of a validation puts slow links into rings without need."""
+    found = ring_order(row) if row.validates else None
+    if found is not None:
+        evidence = {
+            "now_slow": found.now_slow,
+            "now_gb_s": found.now_gb_s,
+            "slow": found.slow,
+            "gb_s": found.gb_s,
+            "order": list(found.nodes),
+        }
+        gain = {"gain": found.gain} if found.gain >= LEAST_GAIN else {}
+        yield Found("", evidence | gain, {"file": NODE_ORDER})

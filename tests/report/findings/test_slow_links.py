@@ -8,9 +8,9 @@ import pytest
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.finding import Finding
 from tests.support.link_files import link_map, pair_rows, write_pairs
-from tests.support.result_files import end, job, rates, start, told, write
+from tests.support.result_files import end, job, line, rates, start, told, write
 
-NAMES = ("slow_link", "slow_node_links", "slow_switch", "blocking_fabric")
+NAMES = ("slow_link", "slow_node_links", "slow_switch", "blocking_fabric", "slow_ring")
 NODES = 8
 
 
@@ -38,7 +38,8 @@ def one_way_each(folder: Path, *slow: tuple[int, int]) -> list[Finding]:
             pair = {"from": first, "to": second, "ways": 1, "gb_s": gb_s, "best_gb_s": gb_s}
             lines.append(told(pair={**pair, "nodes": [f"n{first}", f"n{second}"]}))
     values = rates([1.0] * 9, units="GB/s", rank=0)
-    write(folder, "pairs.0", job("pairs", 1, 6), start(), *lines, values, end())
+    about = line("meta", {"node": "n0"})
+    write(folder, "pairs.0", job("pairs", 1, 6), about, start(), *lines, values, end())
     return found(folder)
 
 
@@ -169,3 +170,29 @@ def test_one_bad_pair_is_no_blocking_fabric(tmp_path: Path) -> None:
     rounds[0, NODES - 1] = rounds[NODES - 1, 0] = 2.0
     write_pairs(tmp_path, [rounds], pair_rows(alone, schedule="alone"))
     assert [each.name for each in found(tmp_path)] == ["slow_link"]
+
+
+@pytest.mark.parametrize("tags", [[], ["validate"]])
+def test_a_validation_tells_of_a_better_order(tmp_path: Path, tags: list[str]) -> None:
+    speeds = link_map(NODES)
+    speeds[NODES - 1, 0] = 10.0
+    write_pairs(tmp_path, [speeds], tags=tags)
+    findings = {each.name: each for each in found(tmp_path)}
+    assert set(findings) == ({"slow_link", "slow_ring"} if tags else {"slow_link"})
+    if tags:
+        evidence = findings["slow_ring"].evidence
+        assert evidence["gain"] == pytest.approx(3, rel=0.05)
+        assert sorted(evidence["order"]) == [f"n{node}" for node in range(NODES)]
+
+
+def test_a_slow_link_of_a_single_host_is_of_the_node_without_a_name(tmp_path: Path) -> None:
+    lines = []
+    for sender in range(4):
+        for to in {*range(4)} - {sender}:
+            gb_s = 40.0 if (sender, to) != (3, 0) else 20.0
+            pair = {"from": sender, "to": to, "ways": 1, "gb_s": gb_s, "nodes": ["host", "host"]}
+            lines.append(told(pair=pair))
+    values = rates([1.0] * 9, units="GB/s", rank=0)
+    write(tmp_path, "pairs.0", job("pairs", 4), start(), *lines, values, end())
+    (finding,) = found(tmp_path)
+    assert (finding.name, finding.place, finding.nodes) == ("slow_link", "3 -> 0", ("",))

@@ -175,7 +175,7 @@ def _of_collective(row: Row, operation: Operation, records: Sequence[Record]) ->
     n, nodes = payload.get("ranks"), 1 if among == "node" else row.nodes
     if backend != "nccl" or type(n) is not int or (op == "all_reduce" and not algorithm):
         return None
-    own, usual = n // nodes, USUAL if algorithm in ("", "Ring") else USUAL_ADDED
+    own, usual = n // nodes, USUAL if algorithm == "Ring" else USUAL_ADDED
     words = f"{algorithm} over " if algorithm else ""
     limits: list[Limit] = []
     if own > 1:

@@ -1,6 +1,6 @@
 """The settings of nodes that are not good, or not as on most nodes, and what they may explain."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
@@ -18,6 +18,7 @@ from .once import once
 
 ALL = frozenset(("transfer", "p2p", "network", "memory", "cpu", "launch", "compute"))
 FEWEST = 3  # nodes, for one of them to be the odd one
+Values = tuple[SettingValue, ...]
 
 
 class Suspect(Struct, frozen=True):
@@ -25,7 +26,7 @@ class Suspect(Struct, frozen=True):
 
     name: str
     node: str  # empty on a single host
-    values: tuple[SettingValue, ...]
+    values: Values
     is_bad: bool  # else, it differs only from that of other nodes
     is_broken: bool  # the device or the node differs from its peers, and should not
 
@@ -65,32 +66,50 @@ def settings_of(run: Run) -> Mapping[str, Settings]:
 
 @once
 def suspects_of(run: Run) -> list[Suspect]:
-    """In the order of the settings, then of the nodes."""
+    """In the order of the settings, then of the nodes; nodes of one product are compared."""
+    told = settings_of(run)
     found = []
-    for name, setting in audited().items() if settings_of(run) else ():
-        told = {node: known[name] for node, known in settings_of(run).items() if name in known}
-        usual = _usual(told)
-        for node, values in told.items():
-            bad = setting.bad(values)
-            differs = usual is not None and text_of_values(values) != usual
-            if bad or (setting.same and differs):
-                is_one_of_many = bool(setting.gpu) and 2 * _count(bad) < _count(values)
-                is_odd = differs or (bool(bad) and is_one_of_many)
-                found.append(Suspect(name, node, values, bool(bad), setting.fails and is_odd))
+    for name in audited() if told else ():
+        peers: dict[str, list[Values]] = defaultdict(list)
+        for known in told.values():
+            peers[_product(known)] += [known[name]] if name in known else []
+        for node, known in told.items():
+            if values := known.get(name):
+                suspect = _judged(name, node, values, _usual(peers[_product(known)]))
+                found += [suspect] if suspect else []
     return found
 
 
-def _usual(told: Mapping[str, Sequence[SettingValue]]) -> str | None:
-    """What more than half of the nodes have; None if they have nothing in common, or are few."""
-    counts = Counter(map(text_of_values, told.values()))
-    if len(told) < FEWEST:
+def _product(known: Settings) -> str:
+    return text_of_values(known.get("product", ()))
+
+
+def _judged(name: str, node: str, values: Values, usual: Values) -> Suspect | None:
+    setting = audited()[name]
+    bad = setting.bad(values)
+    differs = bool(usual) and usual != values
+    if not bad and not (setting.same and differs):
         return None
-    usual, count = counts.most_common(1)[0]
-    return usual if 2 * count > len(told) else None
+    is_odd = differs and _worth(values, usual) < _worth(usual, usual)
+    if setting.gpu:  # the GPUs of a host are peers, too
+        is_odd |= 0 < 2 * sum(each.count for each in bad) < sum(each.count for each in values)
+    return Suspect(name, node, values, bool(bad), setting.fails and is_odd)
 
 
-def _count(values: Iterable[SettingValue]) -> int:
-    return sum(each.count for each in values)
+def _usual(all_values: Sequence[Values]) -> Values:
+    """What more than half of the nodes have; empty if there is no such, or nodes are few."""
+    counts = Counter(all_values)
+    usual = max(counts, key=lambda values: counts[values], default=())
+    is_most = len(all_values) >= FEWEST and 2 * counts[usual] > len(all_values)
+    return usual if is_most else ()
+
+
+def _worth(values: Values, usual: Values) -> float:
+    """How much of it there is: the sum of numbers, or how many places have the usual value."""
+    try:
+        return sum(each.count * float(each.value.partition(" ")[0]) for each in values)
+    except ValueError:
+        return sum(each.count for each in values if each.value == usual[0].value)
 
 
 def alike(suspects: Iterable[Suspect]) -> Iterator[tuple[Suspect, tuple[str, ...]]]:
@@ -141,5 +160,7 @@ def explained(finding: Finding, row: Row) -> Finding:
         return finding
     said = ", ".join(each.sentence for each in found)
     evidence = {**finding.evidence, "explained_by": said}
-    sentence = f"{finding.sentence}; {said}"
-    return replace(finding, sentence=sentence, evidence=evidence, advice=found[0].setting.advice)
+    advice = "; ".join(filter(None, (found[0].setting.advice, finding.advice)))
+    return replace(
+        finding, sentence=f"{finding.sentence}; {said}", evidence=evidence, advice=advice
+    )

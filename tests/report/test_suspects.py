@@ -46,7 +46,7 @@ def test_each_setting_of_one_node(tmp_path: Path, good: Settings, name: str, odd
     nodes = [good] * 4
     nodes[odd] = spoilt(tmp_path, name)
     found = suspects_of(run_of(tmp_path / "run", *nodes))
-    if name == "cpus_offline":  # the others tell none
+    if name in ("cpus_offline", "product"):  # the others tell none; another product has no peers
         assert found == []
         return
     assert [(each.name, each.node) for each in found] == [(name, f"n{odd + 1}")]
@@ -129,3 +129,28 @@ def test_several_settings_are_in_the_order_of_the_table(tmp_path: Path, good: Se
     assert first.startswith("the redirection of peer-to-peer traffic")
     assert first.endswith("is 3 on n[4-5]")
     assert second.startswith("the MTU")
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("rdma_ports", (SettingValue("ACTIVE", 9),)),
+        ("nic_rate", (SettingValue("400", 9),)),
+        ("dimms", (SettingValue("65536", 8), SettingValue("131072", 1, "mc8/dimm0"))),
+        ("nvlinks", (SettingValue("24", 8),)),
+    ],
+)
+def test_a_node_that_has_more_is_not_broken(
+    tmp_path: Path, good: Settings, name: str, more: tuple[SettingValue, ...]
+) -> None:
+    (found,) = suspects_of(run_of(tmp_path / "run", good, good, good, {**good, name: more}))
+    assert (found.name, found.node, found.is_broken) == (name, "n4", False)
+
+
+def test_nodes_of_another_product_are_not_compared(tmp_path: Path, good: Settings) -> None:
+    """Those of the second product have half of the cards each; one of them has lost another."""
+    few = {"product": (SettingValue("B"),), "nic_rate": (SettingValue("400", 4),)}
+    other = {**good, **few}
+    lost = {**other, "nic_rate": (SettingValue("400", 3),)}
+    found = suspects_of(run_of(tmp_path / "run", *[good] * 5, other, other, lost))
+    assert [(each.name, each.node, each.is_broken) for each in found] == [("nic_rate", "n8", True)]

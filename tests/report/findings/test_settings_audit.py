@@ -107,6 +107,7 @@ def test_a_low_bandwidth_is_named_with_what_may_explain_it(tmp_path: Path, good:
     explained = "the PCIe width of its GPUs is 8 of 16 (GPU 7) on n3"
     assert low.evidence["explained_by"] == explained  # not by the MTU
     assert low.advice.startswith("reset the GPU")
+    assert "compare it with that of other nodes" in low.advice
     assert low.sentence == (
         "t: h2d pinned, n3, GPU 7: 13 GB/s, 21% of the 63.02 that its links allow (PCIe 5 x16); "
         f"{explained}"

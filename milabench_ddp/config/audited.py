@@ -50,6 +50,13 @@ class AuditedSetting(SettingSource, frozen=True, kw_only=True, forbid_unknown_fi
         except ValueError:  # no number, such as `unlimited`
             return True
 
+    def shown(self, values: Sequence[SettingValue]) -> str:
+        """The values that are not good, or all that there are: ``8 of 16 (GPU 3)``."""
+        bad = self.bad(values)
+        if not bad or len(bad) == len(values):
+            return text_of_values(values) if len(values) > 1 else values[0].value
+        return ", ".join(f"{each.value} ({each.where})" for each in bad)
+
     @property
     def wanted(self) -> str:
         """What is good, for a table."""

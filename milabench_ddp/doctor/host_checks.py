@@ -1,12 +1,12 @@
-"""Checks what else is on this host: other processes, limits, py-spy, variables."""
+"""Checks what else is on this host: other processes, settings, py-spy, variables."""
 
 import os
-import resource
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from ..config.audited import audited
 from ..errors import shown_names
 from ..hazards import hazards_in
 from ..launch.py_spy import Spy
@@ -14,12 +14,12 @@ from ..launch.stacks import PATIENCE
 from ..machine.backends import BACKENDS
 from ..machine.devices import Cluster
 from ..machine.host import other_process
+from ..machine.setting_reader import read_settings
 from .diagnosis import Diagnosis, ok, warning
 
 _WHILE = 1.0  # seconds in which processes are watched
 _BUSY = 0.5  # of a core, by all others together
 _TOLD = 0.05  # of a core, by one of them
-_FILES = 1024  # that a process opens: pipes of its ranks, tensors of its loaders
 
 
 def load(cluster: Cluster) -> Iterator[Diagnosis]:
@@ -49,19 +49,19 @@ def _busy() -> list[str]:
     return [said for _, said in sorted(found, reverse=True)] if is_busy else []
 
 
-def limits(root: Path = Path("/")) -> Iterator[Diagnosis]:
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    locked, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
-    is_low = 0 <= files < _FILES  # -1: unlimited
-    if is_low:
-        yield warning(f"a process may open {files} files, and loaders need more", "ulimit -n 65536")
-    if locked >= 0 and any(root.glob("sys/class/infiniband/*")):
-        yield warning(
-            f"a process may lock {locked >> 10:,} KiB of memory, and InfiniBand needs more",
-            "`memlock unlimited` in /etc/security/limits.conf; docker --ulimit memlock=-1",
-        )
-    elif not is_low:
-        yield ok("enough files may be open (`ulimit -n`), and memory locked (`ulimit -l`)")
+def settings(cluster: Cluster | None, root: Path = Path("/")) -> Iterator[Diagnosis]:
+    gpus = {}
+    if cluster is not None:
+        gpus = BACKENDS[cluster.arch].accelerators(cluster.nodes[0].devices)["gpus"]
+    found = read_settings(audited(), gpus, root)
+    are_good = True
+    for name, values in found.items():
+        setting = audited()[name]
+        if setting.severity == "warning" and setting.bad(values):
+            are_good = False
+            yield warning(f"{setting.what} is {setting.shown(values)}", setting.advice)
+    if are_good:
+        yield ok(f"none of {len(found)} that were read makes programs slower")
 
 
 def py_spy() -> Iterator[Diagnosis]:

@@ -36,11 +36,7 @@ class Suspect(Struct, frozen=True):
 
     @property
     def shown(self) -> str:
-        """The values that are not good, or all that it has: ``8 of 16 (GPU 3)``."""
-        bad = self.setting.bad(self.values)
-        if not bad or len(bad) == len(self.values):
-            return text_of_values(self.values) if len(self.values) > 1 else self.values[0].value
-        return ", ".join(f"{each.value} ({each.where})" for each in bad)
+        return self.setting.shown(self.values)
 
     @property
     def sentence(self) -> str:

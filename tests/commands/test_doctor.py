@@ -15,13 +15,15 @@ from tests.support.workplace import Workplace
 
 FOUND = [
     ok("2 CPU slots of AMD EPYC"),
-    warning("a process may open 256 files, and loaders need more", "ulimit -n 65536"),
+    warning("the number of files that a process may open is 256", "ulimit -n 65536"),
     error("/results cannot be written: Read-only file system", "choose another: --base"),
     warning(
         "other processes compute: python3 (pid 4711, of alice) on 1.0 cores, make (pid 5, of b)"
     ),
 ]
-CHECKS = {"devices", "torch", "load", "variables", "packages", "base", "limits", "py-spy", "slurm"}
+CHECKS = {
+    *("devices", "torch", "load", "variables", "packages", "base", "settings", "py-spy", "slurm")
+}
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from milabench_ddp.launch import py_spy
 from milabench_ddp.machine.detect import detect
 from milabench_ddp.machine.devices import Cluster, Device, Node
 from tests.doctor.conftest import Plant
+from tests.support.settings_tree import SPOILT, PlantedNode
 from tests.support.wait import PATIENCE
 
 CPU = detect("cpu", 1, {})
@@ -62,21 +62,28 @@ def test_another_process_on_a_gpu(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.parametrize(
-    ("files", "locked", "infiniband", "states"),
+    ("spoilt", "states"),
     [
-        (1024, 8 << 20, False, ["ok"]),
-        (1023, 8 << 20, False, ["warning"]),
-        (resource.RLIM_INFINITY, 8 << 20, True, ["warning"]),
-        (resource.RLIM_INFINITY, resource.RLIM_INFINITY, True, ["ok"]),
-        (256, 8 << 20, True, ["warning", "warning"]),
+        ((), [State.OK]),
+        (("nofile",), [State.WARNING]),
+        (("nofile", "governor", "zone_reclaim"), [State.WARNING] * 3),
+        (("swap", "numa_nodes", "mtu"), [State.OK]),  # matters of choice, or of other nodes
     ],
 )
-def test_limits(files, locked, infiniband, states, tmp_path: Path, monkeypatch):
-    if infiniband:
-        (tmp_path / "sys/class/infiniband/mlx5_0").mkdir(parents=True)
-    soft = {resource.RLIMIT_NOFILE: files, resource.RLIMIT_MEMLOCK: locked}
-    monkeypatch.setattr(resource, "getrlimit", lambda which: (soft[which], -1))
-    assert [each.state for each in host_checks.limits(tmp_path)] == states
+def test_settings(spoilt: tuple[str, ...], states: list[State], tmp_path: Path):
+    node = PlantedNode(tmp_path)
+    for name in spoilt:
+        SPOILT[name][0](node)
+    found = list(host_checks.settings(CPU, tmp_path))
+    assert [each.state for each in found] == states
+    assert all(each.advice for each in found if each.state == State.WARNING)
+
+
+def test_a_setting_is_told_with_its_place(tmp_path: Path):
+    node = PlantedNode(tmp_path)
+    SPOILT["governor"][0](node)
+    (found,) = host_checks.settings(CPU, tmp_path)
+    assert found.found == "the frequency governor of its CPUs is powersave (policy7)"
 
 
 def test_a_py_spy_that_works(plant: Plant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -23,6 +23,7 @@ more: small messages are slow for other reasons.
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,7 +34,7 @@ from .grouping import grouped
 from .links import kinds_of
 from .model import Row
 from .statistics.values import NAN
-from .suspects import explaining, settings_of, suspects_of_row
+from .suspects import explaining, nodes_of_job, settings_of, suspects_of_row
 
 PCIE_LANE = {1: 0.25, 2: 0.5, 3: 8 * 128 / 130 / 8, 4: 16 * 128 / 130 / 8, 5: 32 * 128 / 130 / 8,
              6: 64 * 242 / 256 / 8}  # GB/s by generation  # fmt: skip
@@ -148,15 +149,23 @@ def _pairs(row: Row) -> Iterator[Bounded]:
 
 
 def _collectives(row: Row) -> Iterator[Bounded]:
-    records = [process.record for process in row.counted]
-    for operation in operations_of(row):
-        limit = _of_collective(row, operation, records)
-        if limit is not None:
-            op, *_, ranks = operation.key
-            what = f"{op} of {ranks} ranks"
-            nodes = tuple(dict.fromkeys(record.node for record in records))
-            kinds = ("p2p",) if row.nodes == 1 else ("p2p", "network")
-            yield Bounded(what, "", nodes, _reached(operation), limit, kinds)
+    """Of the job on all nodes, or of that of each node."""
+    nodes = nodes_of_job(row)
+    told = (process.record for process in row.counted)
+    records = grouped((each.node if nodes == 1 else "", each) for each in told)
+    for those in records.values():
+        tables = {
+            name: tuple(chain.from_iterable(each.tables.get(name, ()) for each in those))
+            for name in ("comm", "comm_fit")
+        }
+        for operation in operations_of(replace(row, tables=tables)):
+            limit = _of_collective(row, operation, those, nodes)
+            if limit is not None:
+                op, *_, ranks = operation.key
+                what = f"{op} of {ranks} ranks"
+                where = tuple(dict.fromkeys(record.node for record in those))
+                kinds = ("p2p",) if nodes == 1 else ("p2p", "network")
+                yield Bounded(what, "", where, _reached(operation), limit, kinds)
 
 
 def _reached(operation: Operation) -> float:
@@ -166,13 +175,15 @@ def _reached(operation: Operation) -> float:
     return max(operation.bus, fitted) if math.isfinite(fitted) else operation.bus
 
 
-def _of_collective(row: Row, operation: Operation, records: Sequence[Record]) -> Limit | None:
+def _of_collective(
+    row: Row, operation: Operation, records: Sequence[Record], nodes: int
+) -> Limit | None:
     """None where a link or the algorithm is not known."""
     op, backend, *_ = operation.key
     algorithm = operation.chosen("algorithm")
     payload = operation.by_size[operation.sizes[-1]][0]
     among = payload.get("among", "all")
-    n, nodes = payload.get("ranks"), 1 if among == "node" else row.nodes
+    n, nodes = payload.get("ranks"), 1 if among == "node" else nodes
     if backend != "nccl" or type(n) is not int or (op == "all_reduce" and not algorithm):
         return None
     own, usual = n // nodes, USUAL if algorithm == "Ring" else USUAL_ADDED

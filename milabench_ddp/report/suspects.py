@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ..config.audited import VALIDATION, AuditedSetting, audited, text_of_values
 from ..hostlist import natural, shown_nodes
 from ..node_settings import Settings, SettingValue
-from ..results.records import Run
+from ..results.records import Run, mapping_or_empty
 from .finding import Finding
 from .grouping import grouped
 from .model import Row
@@ -115,11 +115,17 @@ def alike(suspects: Iterable[Suspect]) -> Iterator[tuple[Suspect, tuple[str, ...
         yield those[0], tuple(each.node for each in those)
 
 
+def nodes_of_job(row: Row) -> int:
+    """How many nodes exchange data in a benchmark: 1 where each has a job of its own."""
+    each_node = mapping_or_empty(row.config.get("plan")).get("each") == "node"
+    return 1 if each_node else row.nodes
+
+
 def costs_of(row: Row) -> frozenset[str]:
     """What kinds of work a benchmark measures, in the words of ``costs`` of a setting."""
     kinds: set[str] = set()
     if row.tables.get("comm") or row.tables.get("pair"):
-        kinds |= {"p2p"} if row.nodes == 1 else {"p2p", "network"}
+        kinds |= {"p2p"} if nodes_of_job(row) == 1 else {"p2p", "network"}
     for payload in row.tables.get("bandwidth", ()):
         is_transfer = str(payload.get("path", "")).startswith(("h2d", "d2h", "both"))
         kinds.add("transfer" if is_transfer else "memory")

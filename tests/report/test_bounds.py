@@ -161,6 +161,24 @@ def test_parts_that_communicate_at_the_same_time(
     assert found.limit.gb_s == pytest.approx(limit)
 
 
+@pytest.mark.parametrize("slow", ["n0", "n3"])
+def test_each_node_by_itself(tmp_path: Path, slow: str) -> None:
+    """Its bound is that of its NVLinks, and the slow one is named."""
+    bad = settings_of_node(tmp_path / "bad", SPOILT["nvlinks"][0], SPOILT["mtu"][0])
+    good = settings_of_node(tmp_path / "good")
+    names = [f"n{k}" for k in range(4)]
+    write_nodes(tmp_path / "run", {each: bad if each == slow else good for each in names}, "c")
+    for name in names:
+        payload = collective(200.0 if name == slow else 367.6, 1.75, ranks=8)
+        where = {"device": None, "nodes": 4, "each": {"each": "node"}}
+        write_process(tmp_path / "run", "c", name, payload, **where)
+    found = {each.nodes: each for each in of(tmp_path / "run")}
+    assert set(found) == {(name,) for name in names}
+    assert {each.limit.gb_s for each in found.values()} == {450.0}
+    assert [nodes for nodes, each in found.items() if each.is_low] == [(slow,)]
+    assert found[(slow,)].explained == f"the number of NVLinks of its GPUs is 17 (GPU 7) on {slow}"
+
+
 def test_the_bandwidth_that_the_fit_approaches_counts(tmp_path: Path) -> None:
     """64 MiB are a small message for eight H200: 200 GB/s there, and 360 in the limit."""
     fit = {"comm_fit": {"op": "all_reduce", "alpha_us": 20.0, "beta_gb_s": 360.0 / 1.75}}

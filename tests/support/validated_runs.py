@@ -42,11 +42,15 @@ def write_process(
     gpu: Mapping[str, Any] = GPU,
     tags: Sequence[str] = TAGS,
     nodes: int = 1,
+    each: Mapping[str, str] = {},
 ) -> None:
-    """The file of a process on its device, or of a node's ranks, where ``device`` is None."""
+    """The file of a process on its device, or of a node's ranks, where ``device`` is None.
+
+    ``each`` is ``{"each": "node"}`` where every node has a job of its own.
+    """
     alone = device is not None
     words = [f"D{device}" if alone else "0", *([node] if node else [])]
-    plan = {} if alone else {"plan": {"method": "njobs", "n": 1}, "devices": list(range(8))}
+    plan = {} if alone else {"plan": {"method": "njobs", "n": 1, **each}, "devices": list(range(8))}
     head = config(
         name, device=device, tag=[name, *words], tags=list(tags), num_machines=nodes, **plan
     )

@@ -1,7 +1,7 @@
 """Runner profiles, ``runners/*.yaml``: where a run happens, as data.
 
 Each setting is declared once: its default, its check, its help text, its flag on the command line,
-and its names in sbatch and submitit.
+and its name in sbatch.
 """
 
 import re
@@ -94,7 +94,6 @@ class Setting:
     flag: str = ""  # on the command line; empty if it does not have one
     metavar: str = ""
     sbatch: str = ""  # the name of sbatch's option; after ``=``, the format of its value
-    submitit: str = ""
 
     def from_flag(self, words: str) -> str | int:
         """The value that the command line gives; raises ConfigError if the check refuses it."""
@@ -126,43 +125,43 @@ class RunnerProfile:
     nodes: Count | None = setting(None, "the number of nodes, unless --nodes is given")
     timeout: Count = setting(
         60, "the time limit of a job, in minutes",
-        flag="--timeout", metavar="MIN", sbatch="time", submitit="timeout_min",
+        flag="--timeout", metavar="MIN", sbatch="time",
     )  # fmt: skip
     gpus_per_node: Natural | None = setting(
         None, "the number of GPUs to request per node (default: that of --gpus)",
         flag="--gpus-per-node", metavar="N", is_fixed=True,
-        sbatch="gpus-per-node", submitit="gpus_per_node",
+        sbatch="gpus-per-node",
     )  # fmt: skip
     cpus_per_task: Count | None = setting(
         None, "the number of CPUs to request per node",
-        sbatch="cpus-per-task", submitit="cpus_per_task",
+        sbatch="cpus-per-task",
     )  # fmt: skip
     signal_delay: Natural = setting(
         60, "how many seconds before its time limit a job is told to stop",
-        sbatch="signal=USR2@{}", submitit="slurm_signal_delay_s",
+        sbatch="signal=USR2@{}",
     )  # fmt: skip
     partition: str | None = setting(
         None, "the partition to submit to", _one_line,
-        flag="--partition", metavar="NAME", sbatch="partition", submitit="slurm_partition",
+        flag="--partition", metavar="NAME", sbatch="partition",
     )  # fmt: skip
     account: str | None = setting(
         None, "the account to charge", _one_line,
-        flag="--account", metavar="NAME", sbatch="account", submitit="slurm_account",
+        flag="--account", metavar="NAME", sbatch="account",
     )  # fmt: skip
     qos: str | None = setting(
         None, "the quality of service to request", _one_line,
-        flag="--qos", metavar="NAME", sbatch="qos", submitit="slurm_qos",
+        flag="--qos", metavar="NAME", sbatch="qos",
     )  # fmt: skip
     exclude: str | None = setting(
         None, "nodes that must not be used; @FILE: those in its lines", _node_list,
-        flag="--exclude-nodes", metavar="A,B|@FILE", sbatch="exclude", submitit="slurm_exclude",
+        flag="--exclude-nodes", metavar="A,B|@FILE", sbatch="exclude",
     )  # fmt: skip
     constraint: str | None = setting(
         None, "features that the nodes must have", _one_line,
-        sbatch="constraint", submitit="slurm_constraint",
+        sbatch="constraint",
     )  # fmt: skip
     # Exclusive, because other jobs on the same nodes would distort the measurements.
-    exclusive: bool = setting(True, "whether to keep other jobs off the nodes")
+    exclusive: bool = setting(True, "whether to keep other jobs off the nodes", sbatch="exclusive")
     gres: bool = setting(
         True, "whether Slurm knows the GPUs of its nodes; if not, none are requested"
     )
@@ -196,9 +195,7 @@ class RunnerProfile:
     rendezvous_ports: tuple[int, int] | None = setting(
         None, "the ports at which ranks meet: 20000-20999 (default: any that is free)", _ports
     )
-    array_parallelism: Count = setting(
-        16, "how many jobs of an array run at the same time", submitit="slurm_array_parallelism"
-    )
+    array_parallelism: Count = setting(16, "how many jobs of an array run at the same time")
     allocation: Literal["shared", "separate"] = setting(
         "shared", "shared: one job for all benchmarks of a sweep; separate: one job for each",
         flag="--allocation", metavar="{shared,separate}",

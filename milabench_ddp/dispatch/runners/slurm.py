@@ -139,7 +139,7 @@ def _submit_array(
         )
     wanted = parameters(profile, nodes)
     if profile.cluster != "slurm":
-        wanted = {key: value for key, value in wanted.items() if not key.startswith("slurm_")}
+        wanted = {"timeout_min": profile.timeout, "gpus_per_node": profile.gpus_per_node}
     for job in jobs:
         write_record(run.job_json(job.name), job)
     try:

@@ -9,7 +9,7 @@ its job, since there is no coordinator to go on without it.
 
 import shlex
 
-from ...config.runner_profile import SETTINGS, RunnerProfile, with_settings
+from ...config.runner_profile import SETTINGS, RunnerProfile
 from ...config.schema import Benchmark
 from ...hidden import SECRETS
 from ...plan.bash import comment, expanded, here_document, needs, render, within
@@ -70,50 +70,38 @@ def render_jobs(request: ScriptRequest) -> str:
 
 def flags(profile: RunnerProfile, job: JobState) -> list[str]:
     """The options of sbatch for a job, without their dashes."""
-    profile = _requesting(profile, job.nodes)
     is_alone = "singleton" in str(profile.options.get("dependency"))  # of jobs of one name
     name = "milabench" if is_alone else job.name
-    words: dict[str, object] = {"job-name": name, "nodes": job.nodes, "ntasks-per-node": 1}
-    for name, setting in SETTINGS.items():
-        value = getattr(profile, name)
-        if setting.sbatch:
-            option, _, form = setting.sbatch.partition("=")
-            words[option] = form.format(value) if form else value
-    for name, value in other_options(profile).items():
-        words[name.replace("_", "-")] = value
     found = []
-    for option, value in words.items():
-        if value is True:
-            found.append(option)
-        elif value not in (None, ""):
-            found.append(f"{option}={shlex.quote(SECRETS.hide(str(value)))}")
+    for option, value in {"job-name": name, **_options(profile, job.nodes)}.items():
+        text = f"{option}={shlex.quote(SECRETS.hide(str(value)))}"
+        found.append(option if value is True else text)
     return found
 
 
 def parameters(profile: RunnerProfile, nodes: int) -> dict[str, object]:
-    profile = _requesting(profile, nodes)
-    found: dict[str, object] = {
-        "nodes": nodes,
-        "tasks_per_node": 1,
+    """The same for submitit."""
+    options = {name.replace("-", "_"): value for name, value in _options(profile, nodes).items()}
+    return {
         # The agents run the profile's setup, each on its node.
         "slurm_setup": [_TRAP, f"export MILABENCH_SIGNAL_DELAY={profile.signal_delay}"],
         "slurm_use_srun": False,
+        "slurm_array_parallelism": profile.array_parallelism,
         # A lost node ends its own benchmark, but not the job: the other benchmarks go on.
-        "slurm_additional_parameters": {"no_kill": True, **other_options(profile)},
+        "slurm_additional_parameters": {"no_kill": True, **options},
     }
+
+
+def _options(profile: RunnerProfile, nodes: int) -> dict[str, object]:
+    """The options of sbatch, by their names; True is one without a value."""
+    profile = placed(profile, nodes)
+    found: dict[str, object] = {"nodes": nodes, "ntasks-per-node": 1}
     for name, setting in SETTINGS.items():
+        option, _, form = setting.sbatch.partition("=")
         value = getattr(profile, name)
-        if setting.submitit and value not in (None, ""):
-            found[setting.submitit] = value
-    return found
-
-
-def _requesting(profile: RunnerProfile, nodes: int) -> RunnerProfile:
-    chosen = placed(profile, nodes)
-    return chosen if profile.gres else with_settings(chosen, {"gpus_per_node": None})
-
-
-def other_options(profile: RunnerProfile) -> dict[str, str | bool]:
-    """The options of sbatch for which submitit has no parameter."""
-    exclusive = {"exclusive": True} if profile.exclusive else {}
-    return {**exclusive, **profile.options}
+        found[option] = form.format(value) if form else value
+    if not profile.gres:
+        del found["gpus-per-node"]
+    found |= {name.replace("_", "-"): value for name, value in profile.options.items()}
+    said = {option: value for option, value in found.items() if option and value not in (None, "")}
+    return {option: value for option, value in said.items() if value is not False}

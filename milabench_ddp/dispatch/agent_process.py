@@ -53,6 +53,7 @@ class AgentProcess:
     ) -> None:
         self._popen, self._log, self._step = popen, log, step
         self.told: int | None = None  # the exit status of the agent, as a shell has it
+        self.is_lost = False  # its node is: it may never end
 
     @property
     def is_step(self) -> bool:
@@ -73,6 +74,11 @@ class AgentProcess:
         if status is not None:
             self._log.is_whole.wait(max(0.0, deadline - time.monotonic()))
         return status
+
+    def await_end(self, deadline: float) -> None:
+        """Wait until a shell has told that it has ended; of others only their process tells it."""
+        if self.is_step and not self.is_lost:
+            self._log.has_ended.wait(max(0.0, deadline - time.monotonic()))
 
     def why_ended(self) -> str:
         parts = []
@@ -160,7 +166,8 @@ class AgentLog:
             with append_file(path) as file:
                 self.start = os.fstat(file.fileno()).st_size
         self._file: BinaryIO | None = None
-        self.is_whole = threading.Event()  # set once all that the agent has printed is in it
+        self.has_ended = threading.Event()  # set once the agent has ended
+        self.is_whole = threading.Event()  # set once all that it has printed is in it
         self._limit = OutputLimit(limit)
 
     def add(self, lines: bytes) -> None:
@@ -172,6 +179,7 @@ class AgentLog:
         self._write(self._limit.rest())
         if self._file is not None:
             self._file.close()
+        self.has_ended.set()
         self.is_whole.set()
 
     def _write(self, text: str) -> None:
@@ -193,7 +201,6 @@ class _Pipe:
     def __init__(self, logs: Mapping[int | None, AgentLog]) -> None:
         self._logs, self._lines = logs, LineBuffer()
         self._cut: dict[int, bytes] = {}  # the beginnings of lines that srun has cut, by label
-        self._ends: list[int | None] = []
 
     def add(self, chunk: bytes) -> None:
         if None in self._logs:
@@ -234,9 +241,8 @@ class _Pipe:
 
     def _end(self, label: int | None) -> None:
         """The log of an agent is whole once its shell and srun have said that it has ended."""
-        self._ends.append(label)
-        if self._ends.count(label) > 1:
-            self._logs[label].is_whole.set()
+        log = self._logs[label]
+        (log.is_whole if log.has_ended.is_set() else log.has_ended).set()
 
 
 def _tasks(line: bytes) -> set[int | None]:

@@ -17,7 +17,7 @@ from ..events import Outcome
 from ..progress import ProgressObserver
 from ..results.node_state import NodeStatus
 from ..results.run_dir import RunDir
-from .agent_process import AgentLog, AgentProcess, is_about_memory
+from .agent_process import is_about_memory
 from .member import Member, why_silent
 from .node_records import NodeRecords
 from .nodes import NodeHandle, NodeLost
@@ -76,9 +76,7 @@ class Membership:
         self._streams = Streams(wake)
         self._members: list[Member] = []
         for name, connection in agents.items():
-            log = run.node_log(name)
-            connection.process = connection.process or AgentProcess(None, AgentLog(log))
-            self._members.append(Member(name, log, connection, clock()))
+            self._members.append(Member(name, run.node_log(name), connection, clock()))
             self._streams.attach(connection)
         self._handles: dict[int, NodeHandle] = {}  # by rank, of the nodes that have joined
         self._until = clock() + timeouts.join  # until then, nodes may still join
@@ -259,7 +257,7 @@ class Membership:
             self._ping(member)
         elif isinstance(message, Pong) and message.id == member.ping:
             member.ping, member.heard, member.again_at = "", self._clock(), None
-            handle.is_alive = True
+            handle.is_alive, member.process.is_lost = True, False
             self._records.set(member.name, NodeStatus.JOINED)
 
     def _forget(self, member: Member) -> Said:
@@ -292,7 +290,8 @@ class Membership:
         handle = member.handle
         if handle is None or not handle.is_alive:
             return
-        handle.is_alive, member.ping, member.clock_due = False, "", None
+        handle.is_alive, member.process.is_lost = False, True
+        member.ping, member.clock_due = "", None
         self._until = self._clock() + self._timeouts.reconnect
         self._records.set(member.name, NodeStatus.LOST, reason)
         yield handle, NodeLost(reason, outcome)

@@ -85,12 +85,14 @@ def statuses(ids: Sequence[str]) -> dict[str, JobStatus] | None:
     """
     if not ids:
         return {}
-    queued = output_of("squeue", "--noheader", "--array", "--me", "--format=%i|%T|%r")
+    queued = output_of("squeue", "--noheader", "--array", "--me", "--format=%i|%T|%M|%r")
     if queued is None:
         return None
     found = {}
-    for job, word, why in re.findall(r"^(\S+)\|(\w+)\|(.*)$", queued, re.MULTILINE):
-        if job in ids:
+    for job, word, ran, why in re.findall(r"^(\S+)\|(\w+)\|(\S+)\|(.*)$", queued, re.MULTILINE):
+        # Until its last node has answered or is given up, a job is COMPLETING, which says more of
+        # one that starts again: it has not run yet.
+        if job in ids and (word != "COMPLETING" or ran == "0:00"):
             shown = "" if why == "None" else why
             found[job] = JobStatus(word, word in _ENDED, shown, _how_failed(job, word))
     for job in ids:

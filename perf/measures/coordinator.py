@@ -12,6 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from milabench_ddp.codec import decoder, encode
+from milabench_ddp.dispatch.agent_process import AgentLog, AgentProcess
 from milabench_ddp.dispatch.coordinator import Coordinator
 from milabench_ddp.dispatch.membership import REST, Membership
 from milabench_ddp.dispatch.protocol import FromAgent, Heartbeat, StartLaunch, Timeouts
@@ -57,7 +58,9 @@ def _ours(size: int, room: Room) -> float:
     """The share of a core that a membership takes."""
     run, requests = _new_run(room.folder), StopRequests()
     with _nodes(size) as pipes:
-        nodes = Membership(run, _connections(pipes, size), requests.fd, PATIENT, ProgressObserver())
+        nodes = Membership(
+            run, _connections(run, pipes, size), requests.fd, PATIENT, ProgressObserver()
+        )
         with nodes:
             while nodes.is_gathering:
                 list(nodes.receive(1.0))
@@ -131,7 +134,7 @@ def _timed_run(folder: Path, size: int) -> float:
     run, watch, requests = _new_run(folder), _Stopwatch(), StopRequests()
     one = benchmark(plan=njobs(1))
     with _nodes(size) as pipes:
-        nodes = Membership(run, _connections(pipes, size), requests.fd, PATIENT, watch)
+        nodes = Membership(run, _connections(run, pipes, size), requests.fd, PATIENT, watch)
         Coordinator(run, plan(one, nodes=size), [one], nodes, requests, watch, PATIENT).execute()
     requests.close()
     return watch.ms
@@ -164,12 +167,16 @@ def _nodes(size: int) -> Iterator[list[tuple[int, int]]]:
         process.wait()
 
 
-def _connections(pipes: Sequence[tuple[int, int]], size: int) -> dict[str, Connection[FromAgent]]:
+def _connections(
+    run: RunDir, pipes: Sequence[tuple[int, int]], size: int
+) -> dict[str, Connection[FromAgent]]:
     connections: dict[str, Connection[FromAgent]] = {}
     for (read, write), part in zip(pipes, parts(range(size)), strict=True):
         stream = Stream(read, write)
         for label, rank in enumerate(part):
-            connections[f"n{rank:04}"] = Connection[FromAgent](stream, FromAgent, label)
+            name = f"n{rank:04}"
+            process = AgentProcess(None, AgentLog(run.node_log(name)))
+            connections[name] = Connection[FromAgent](stream, FromAgent, label, process)
     return connections
 
 

@@ -106,11 +106,14 @@ def test_only_a_pong_brings_it_back(room: Callable[..., Room]) -> None:
     late.say(Pong("of an earlier one"))
     assert it.hears() == []
     assert it.nodes.alive == [0]
+    process = it.nodes._members[1].process
+    assert process.is_lost
     (ping,) = late.hears() or []  # asked once
     assert isinstance(ping, Ping)
     late.pong(ping)
     assert it.hears() == []
     assert it.nodes.alive == it.nodes.free == [0, 1]
+    assert not process.is_lost
     assert it.told.messages[1:] == ["n1 is back"]
     late.say(LaunchEnded("y", end()))
     assert it.hears() == [("n1", LaunchEnded("y", end()))]

@@ -19,7 +19,8 @@ SHOWS = (
 
 
 def test_jobs_in_the_queue_and_jobs_that_left_it(says: Says) -> None:
-    says("squeue", "Welcome to the cluster\n7|PENDING|Priority\n8_1|RUNNING|None\n9|RUNNING|None")
+    says("squeue", "Welcome to the cluster\n7|PENDING|0:00|Priority\n8_1|RUNNING|1-02:03:04|None\n"
+         "9|RUNNING|0:05|None")  # fmt: skip
     says("sacct", "CANCELLED by 1000")
     assert slurm_queue.statuses(["7", "8_1", "6"]) == {
         "7": JobStatus("PENDING", False, "Priority"),
@@ -33,6 +34,24 @@ def test_a_site_without_accounts(says: Says) -> None:
     says("sacct", "Slurm accounting storage is disabled", 1)
     says("scontrol", "JobId=6 JobState=FAILED Reason=NonZeroExitCode")
     assert slurm_queue.statuses(["6"]) == {"6": JobStatus("FAILED", True)}
+
+
+@pytest.mark.parametrize(
+    ("ran", "accounts", "status"),
+    [
+        ("0:12", "COMPLETED", JobStatus("COMPLETED", True)),
+        ("0:00", "COMPLETED", JobStatus("COMPLETING", False)),  # it starts again
+        ("0:12", "RUNNING", JobStatus("RUNNING", False)),  # they are late
+        ("0:12", "", JobStatus("COMPLETING", False)),
+    ],
+)
+def test_a_job_has_ended_though_one_of_its_nodes_does_not_answer(
+    says: Says, ran: str, accounts: str, status: JobStatus
+) -> None:
+    says("squeue", f"7|COMPLETING|{ran}|None")
+    says("sacct", accounts)
+    says("scontrol", "JobId=7 JobState=COMPLETING")
+    assert slurm_queue.statuses(["7"]) == {"7": status}
 
 
 def test_a_controller_that_does_not_answer_ends_no_job(says: Says) -> None:

@@ -44,6 +44,8 @@ class Room:
             self.agents.append(ScriptedAgent(rank, self.agents[0] if is_shared else None))
         self.again: dict[int, ScriptedAgent] = {}  # those that were started again, in their order
         ends = {agent.name: agent.coordinator_end for agent in self.agents}
+        for name, end in ends.items():
+            end.process = end.process or AgentProcess(None, AgentLog(self.dir.node_log(name)))
         self.nodes = Membership(
             self.dir, ends, self.requests.fd, QUICK, self.told, clock=clock(self.clock),
             again=self._start_again if again else None, spare=spare,

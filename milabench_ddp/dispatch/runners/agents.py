@@ -93,14 +93,14 @@ class StartedAgents:
 
     def __init__(self, run: RunDir, grace: float) -> None:
         self._run, self._grace = run, grace
-        self._running: list[subprocess.Popen[bytes]] = []
+        self._running: list[tuple[subprocess.Popen[bytes], list[AgentProcess]]] = []
         self._logs = AgentLogs()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        _await_ends(self._running, self._grace + _LEAVE)
+        self._await_ends()
         self._logs.close(_END)
 
     def start(self, commands: Mapping[str, AgentCommand]) -> dict[str, AgentConnection]:
@@ -137,7 +137,6 @@ class StartedAgents:
             raise DispatchError(f"cannot start {words[0]}: {error.strerror}") from error
         finally:
             os.close(write)
-        self._running.append(popen)
         stdin, stdout = popen.stdin, popen.stdout
         assert stdin is not None
         assert stdout is not None
@@ -150,25 +149,30 @@ class StartedAgents:
             stdout.close()
 
         stream, step = Stream(stdout.fileno(), stdin.fileno(), close), nodes * command.is_step
-        connections = {}
+        connections, processes = {}, list[AgentProcess]()
+        self._running.append((popen, processes))
         for (label, log), node in zip(logs.items(), nodes, strict=True):
             process = AgentProcess(popen, log, step)
             connections[node] = Connection[FromAgent](stream, FromAgent, label, process)
+            processes.append(process)
         return connections
 
-
-def _await_ends(running: Sequence["subprocess.Popen[bytes]"], patience: float) -> None:
-    for popen in running:
-        for pipe in (popen.stdin, popen.stdout):
-            if pipe is not None:
-                pipe.close()
-    deadline = time.monotonic() + patience
-    for popen in running:
-        try:
-            popen.wait(max(0.0, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            popen.kill()
-            popen.wait()
+    def _await_ends(self) -> None:
+        for popen, _ in self._running:
+            for pipe in (popen.stdin, popen.stdout):
+                if pipe is not None:
+                    pipe.close()
+        deadline = time.monotonic() + self._grace + _LEAVE
+        for popen, processes in self._running:
+            for process in processes:
+                process.await_end(deadline)
+            # of a lost node, an agent may never end, nor then ssh or srun
+            is_lost = any(process.is_lost for process in processes)
+            try:
+                popen.wait(0.0 if is_lost else max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                popen.kill()
+                popen.wait()
 
 
 @contextmanager

@@ -138,6 +138,34 @@ def test_one_that_waits_for_its_coordinator_sees_the_end(tmp_path: Path) -> None
     assert (tmp_path / "left").exists()
 
 
+def lose(connections: Mapping[str, AgentConnection], *nodes: str) -> None:
+    for node in nodes:
+        process = connections[node].process
+        assert process is not None
+        process.is_lost = True
+
+
+@pytest.mark.parametrize("lost", [{"n0"}, {"n1"}, {"n0", "n1"}])
+def test_a_step_with_a_lost_node_is_killed_once_the_others_have_ended(
+    tmp_path: Path, lost: set[str]
+) -> None:
+    """As srun, which waits for a node that is cut off until Slurm gives it up."""
+    ends = []
+    for task, node in enumerate(("n0", "n1")):
+        word = f'{task}: {{"type":"AgentEnded","status":0}}'
+        ends += [f"touch {tmp_path}/{node}; echo '{word}' >&2"] * (node not in lost)
+    text = "; ".join(["cat > /dev/null", *ends, "exec sleep 600"])
+    step = AgentCommand(("bash", "-c"), text, is_step=True)
+    with StartedAgents(RunDir(tmp_path), 600.0) as started:
+        lose(started.start({"n0": step, "n1": step}), *lost)
+    assert {path.name for path in tmp_path.glob("n?")} == {"n0", "n1"} - lost
+
+
+def test_the_agent_of_a_lost_node_is_not_waited_for(tmp_path: Path) -> None:
+    with StartedAgents(RunDir(tmp_path), 600.0) as started:
+        lose(started.start({"n0": AgentCommand(("sh", "-c"), "exec sleep 600")}), "n0")
+
+
 def test_one_that_does_not_leave_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agents, "_LEAVE", 0.1)
     with started_agents(RunDir(tmp_path), {"n0": python("import time; time.sleep(600)")}, 0.1):

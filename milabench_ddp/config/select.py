@@ -152,7 +152,7 @@ def _unmet_condition(entry: MappingNode, facts: MachineFacts) -> str:
 
 LONGEST_NAME = 150  # bytes; a file is named by it, a node, a process, and may have 255
 # What else is in a run folder, beside the folder of each benchmark.
-_TAKEN = {"evidence", "jobs", "nodes", "submitit", "traces"}
+_TAKEN = {"evidence", "nodes", "submitit", "traces"}
 _SUFFIXES = (".data", ".html", ".json", ".stacks", ".stderr", ".stdout")
 
 

@@ -114,7 +114,7 @@ def _serve(options: AgentOptions, connection: CoordinatorConnection) -> None:
                 agent.serve(hello)
         finally:
             if options.job and agent.is_abandoned:
-                start_again(run, options.job)  # the coordinator may not be there to ask
+                start_again(run)  # the coordinator may not be there to ask
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from ..config.runner_profile import RunnerProfile
 from ..config.schema import Benchmark
 from ..errors import DispatchError, RunDirError
 from ..files import read_bytes
+from ..results.read_state import read_header
 from ..results.run_dir import RunDir
 from ..results.state import JobState
 from . import slurm_queue
@@ -114,17 +115,22 @@ def split_into_jobs(benchmarks: Sequence[Benchmark], nodes: int, allocation: str
     return sorted(jobs, key=lambda job: -job.nodes)
 
 
-def start_again(run: RunDir, job: str) -> None:
+def own_job(run: RunDir) -> JobState | None:
+    """The job of Slurm that this process is in, once the command that submits it has noted it."""
+    return next((job for job in read_header(run).jobs if job.id == own_id()), None)
+
+
+def start_again(run: RunDir) -> None:
     """Let this job start again; after ``RESTARTS`` restarts, cancel it: nodes are not the cause."""
     if not own_id():
         return
     if int(os.environ.get("SLURM_RESTART_COUNT", "0")) < RESTARTS:
-        restart(run, job)
+        restart(run)
     else:
         slurm_queue.cancel([own_id()])
 
 
-def restart(run: RunDir, job: str) -> None:
+def restart(run: RunDir) -> None:
     """Let this job start again, with fewer nodes if what is missing needs fewer.
 
     Slurm lets a job ask for other nodes only while it waits. It does so from the request to start
@@ -133,11 +139,12 @@ def restart(run: RunDir, job: str) -> None:
     own = own_id()
     slurm_queue.requeue(own)  # first, since the folder may be on a node that is gone
     try:
-        plan = read_record(run.plan_json, RunPlan)
-        needed = nodes_needed(run, plan, read_record(run.job_json(job), JobState))
+        plan, job = read_record(run.plan_json, RunPlan), own_job(run)
     except RunDirError:
         return  # it starts with as many nodes as before, and gives back what it does not need
-    assert plan.runner is not None
+    if job is None or plan.runner is None:
+        return
+    needed = nodes_needed(run, plan, job)
     for _ in range(_TRIES):  # Slurm signals all processes of the job: a signal may end `scontrol`
         if slurm_queue.resize(own, needed, plan.runner):
             return

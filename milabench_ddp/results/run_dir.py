@@ -52,11 +52,8 @@ class RunDir(Struct, frozen=True):
     def isolation_json(self, benchmark: str) -> Path:
         return self.benchmark(benchmark) / "isolation.json"
 
-    def job_json(self, job: str) -> Path:
-        return self.path / "jobs" / f"{job}.json"
-
     def job_lock(self, job: str) -> Path:
-        return self.path / "jobs" / f".{job}.alive"
+        return self.path / f".{job}.alive"
 
     def node_lock(self, node: str, job: str = "") -> Path:
         return self.nodes / f".{node}{job}.alive"

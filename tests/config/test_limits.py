@@ -158,7 +158,7 @@ def test_a_configuration_through_a_pipe(here: Path) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["run.json", "Plan.JSON", "nodes", "jobs", "traces", "x.D0.data", "x.D0.stdout", "report.html"],
+    ["run.json", "Plan.JSON", "nodes", "traces", "x.D0.data", "x.D0.stdout", "report.html"],
 )
 def test_a_name_that_a_file_of_the_run_has(here: Path, name: str) -> None:
     Path("p.py").write_text("")

@@ -140,8 +140,6 @@ def _submit_array(
     wanted = parameters(profile, nodes)
     if profile.cluster != "slurm":
         wanted = {"timeout_min": profile.timeout, "gpus_per_node": profile.gpus_per_node}
-    for job in jobs:
-        write_record(run.job_json(job.name), job)
     try:
         # In Slurm the coordinator starts without submitit, which would load numpy for it (0.25 s).
         words = [sys.executable, "-u", "-m", slurm_job.__name__, str(run.path)]
@@ -152,7 +150,7 @@ def _submit_array(
         # The error has what sbatch prints when it refuses.
         os.environ[GIVEN] = SECRETS.given  # sbatch hands the environment on
         with redirect_stderr(io.StringIO()), executor.batch():
-            handles = [executor.submit(slurm_job.JobTask(str(run.path), job.name)) for job in jobs]
+            handles = [executor.submit(slurm_job.JobTask(str(run.path), job)) for job in jobs]
     except submitit.core.utils.FailedJobError as error:
         said = _last_words(str(error))
         if _BUSY.search(said):

@@ -20,7 +20,6 @@ from typing import TypeVar
 from msgspec import Struct
 
 from ...caller import restore_environment
-from ...codec import read_record
 from ...config.schema import Benchmark
 from ...display.plain import PlainProgress
 from ...errors import DispatchError
@@ -41,7 +40,7 @@ from ..gpu_preflight import check_gpus
 from ..node_records import NodeRecords
 from ..nodes import Nodes
 from ..run_context import RunPlan, read_plan
-from ..schedulers import missing_of_job, most_nodes, restart
+from ..schedulers import missing_of_job, most_nodes, own_job, restart
 from ..slurm_nodes import keep_nodes
 from ..slurm_queue import own_id
 from .agents import AgentCommand, agent_script, agents
@@ -68,7 +67,7 @@ class JobTask(Struct, frozen=True):
     """The coordinator of a job; without Slurm, submitit pickles it and runs it."""
 
     run: str
-    job: str
+    job: JobState
 
     def __call__(self) -> str:
         """Run the job's benchmarks that have no final result; returns the outcome.
@@ -76,14 +75,14 @@ class JobTask(Struct, frozen=True):
         A pre-empted job asks Slurm to start it again, and then goes on with the rest.
         """
         restore_environment()
-        run = RunDir(Path(self.run))
-        lock = run.job_lock(self.job)
+        run, name = RunDir(Path(self.run)), self.job.name
+        lock = run.job_lock(name)
         earlier = host_of(lock)  # it has not given the lock back
         with shown_output(), held(lock, _LEASE) as is_mine:
             if not is_mine:
-                raise DispatchError(f"the job {self.job} has a coordinator already{holder(lock)}")
+                raise DispatchError(f"the job {name} has a coordinator already{holder(lock)}")
             plan = read_plan(run)
-            benchmarks = missing_of_job(run, plan, read_record(run.job_json(self.job), JobState))
+            benchmarks = missing_of_job(run, plan, self.job)
             if not benchmarks:
                 return Outcome.OK  # a job that starts again may have nothing left to do
             begin_attempt(run, {job.id for job in read_header(run).jobs} - {own_id()})
@@ -109,7 +108,7 @@ class JobTask(Struct, frozen=True):
             )  # fmt: skip
             outcome = coordinator.execute()
         if coordinator.stopped_as == slurm_queue.PREEMPTED:
-            restart(run, self.job)
+            restart(run)
         elif coordinator.stopped_as is not None:
             _end_waiting(run, benchmarks, coordinator.stopped_as)
         if coordinator.unwritten:  # only the job's own end and its log can still tell it
@@ -134,7 +133,7 @@ class JobTask(Struct, frozen=True):
             def step(mine: Sequence[str], *, is_again: bool = False) -> AgentCommand:
                 options = AgentOptions(
                     run.path, hosts.index(mine[0]), hosts=tuple(mine), is_again=is_again,
-                    job=self.job,
+                    job=self.job.name,
                 )  # fmt: skip
                 script = agent_script(options, profile)
                 count = len(mine)  # the job's own may be of an attempt on more nodes
@@ -142,13 +141,12 @@ class JobTask(Struct, frozen=True):
                 shell = (*_SRUN, *profile.srun_options, *where, "bash", "-c")
                 return AgentCommand(shell, script, is_step=True)
 
-            def again(host: str) -> AgentCommand:
-                return step([host], is_again=True)
-
             commands: dict[str, AgentCommand] = {}
             for part in parts(hosts):
                 commands |= dict.fromkeys(part, step(part))
-            with agents(run, plan, commands, requests, observer, again) as nodes:
+            with agents(
+                run, plan, commands, requests, observer, lambda host: step([host], is_again=True)
+            ) as nodes:
                 yield nodes
         else:
             machine = require_state(run).header.machine
@@ -193,10 +191,9 @@ def main(path: str) -> None:
     signal.signal(signal.SIGUSR2, signal.SIG_IGN)  # it may come while this waits
     run = RunDir(Path(path))
     for _ in range(_PATIENCE):
-        for job in read_header(run).jobs:
-            if job.id == own_id():
-                JobTask(path, job.name)()
-                return
+        if job := own_job(run):
+            JobTask(path, job)()
+            return
         time.sleep(1.0)
     print(ORPHAN.format(shlex.quote(path)), flush=True)
 

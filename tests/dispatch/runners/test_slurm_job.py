@@ -42,9 +42,8 @@ def handlers() -> Iterator[None]:
 def task(folder: Path, **texts: str) -> JobTask:
     """The task of a job with these programs; the run also has a benchmark of another job."""
     parts = [program(folder, name, text) for name, text in texts.items()]
-    run = context(folder, *parts, benchmark("other"))
-    write_record(run.run.job_json("all"), JobState("all", 1, tuple(texts)))
-    return JobTask(str(folder), "all")
+    context(folder, *parts, benchmark("other"))
+    return JobTask(str(folder), JobState("all", 1, tuple(texts)))
 
 
 def status(folder: Path, name: str) -> str:
@@ -115,10 +114,9 @@ def test_in_slurm_the_agents_are_steps_of_the_job(
         srun_options=("--mpi=none", "--exact"),
     )
     run = context(tmp_path, *parts, nodes=3, runner=profile)
-    write_record(run.run.job_json("all"), JobState("all", 3, ("a", "b", "c")))
     write_record(run.run.state_json("c"), BenchmarkState("c", Status.OK, ended=2.0))
     with_jobs(tmp_path, "7")
-    assert JobTask(str(tmp_path), "all")() is Outcome.OK
+    assert JobTask(str(tmp_path), JobState("all", 3, ("a", "b", "c")))() is Outcome.OK
     assert list(found) == ["n01", "n02"]  # the third is not needed any more
     assert asked == [("scontrol", "update", "JobId=7", "NumNodes=2")]
     assert found["n01"] is found["n02"]  # one step has both
@@ -214,7 +212,7 @@ def test_a_job_finds_its_benchmarks_once_its_id_is_on_record(
     ran = []
     monkeypatch.setattr(JobTask, "__call__", lambda it: ran.append(it))
     slurm_job.main(str(tmp_path))
-    assert ran == [JobTask(str(tmp_path), f"job7_{index}")]
+    assert ran == [JobTask(str(tmp_path), JobState(f"job7_{index}", 1, (), f"7_{index}"))]
 
 
 @pytest.mark.usefixtures("handlers")
@@ -243,9 +241,9 @@ def test_a_signal_of_slurm_stops_it_and_a_job_that_is_preempted_starts_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, why: Verdict
 ) -> None:
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    requeued: list[tuple[RunDir, str]] = []
+    requeued: list[RunDir] = []
     monkeypatch.setattr(slurm_queue, "why_stopped", lambda: why)
-    monkeypatch.setattr(slurm_job, "restart", lambda *words: requeued.append(words))
+    monkeypatch.setattr(slurm_job, "restart", requeued.append)
     it = task(tmp_path, stays=f"import os\nos.kill({os.getpid()}, {int(number)})\n{STAYS}", b=RATE)
     assert it() is Outcome.CANCELLED
     state = read_benchmark(RunDir(tmp_path), "stays")
@@ -255,7 +253,7 @@ def test_a_signal_of_slurm_stops_it_and_a_job_that_is_preempted_starts_again(
     assert status(tmp_path, "b") == (
         "none" if why == PREEMPTED else "not begun"
     )  # it waits, or not
-    assert requeued == ([(RunDir(tmp_path), "all")] if why == PREEMPTED else [])
+    assert requeued == ([RunDir(tmp_path)] if why == PREEMPTED else [])
     assert os.environ.get("SLURM_JOB_ID") is None
 
 

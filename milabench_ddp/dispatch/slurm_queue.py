@@ -85,20 +85,28 @@ def statuses(ids: Sequence[str]) -> dict[str, JobStatus] | None:
     """
     if not ids:
         return {}
-    queued = output_of("squeue", "--noheader", "--array", "--me", "--format=%i|%T|%M|%r")
+    queued = output_of("squeue", "--noheader", "--array", "--me", "--format=%i|%T|%M|%N|%r")
     if queued is None:
         return None
     found = {}
-    for job, word, ran, why in re.findall(r"^(\S+)\|(\w+)\|(\S+)\|(.*)$", queued, re.MULTILINE):
-        # Until its last node has answered or is given up, a job is COMPLETING, which says more of
-        # one that starts again: it has not run yet.
-        if job in ids and (word != "COMPLETING" or ran == "0:00"):
+    line = r"^(\S+)\|(\w+)\|(\S+)\|(\S*)\|(.*)$"
+    for job, word, ran, nodes, why in re.findall(line, queued, re.MULTILINE):
+        # One that starts again is COMPLETING, too, but has not run yet.
+        is_over = word == "COMPLETING" and ran != "0:00" and _are_silent(nodes)
+        if job in ids and not is_over:
             shown = "" if why == "None" else why
             found[job] = JobStatus(word, word in _ENDED, shown, _how_failed(job, word))
     for job in ids:
         if job not in found and (word := _last_word(job)):
             found[job] = JobStatus(word, word in _ENDED, detail=_how_failed(job, word))
     return found
+
+
+def _are_silent(nodes: str) -> bool:
+    """Whether no node answers: a job is COMPLETING until each has, or Slurm has given it up."""
+    words = ("sinfo", "--noheader", "--all", "--responding", f"--nodes={nodes}", "--format=%T")
+    found = output_of(*words)
+    return found is not None and not found.strip()
 
 
 def _how_failed(job: str, word: str) -> str:

@@ -19,8 +19,8 @@ SHOWS = (
 
 
 def test_jobs_in_the_queue_and_jobs_that_left_it(says: Says) -> None:
-    says("squeue", "Welcome to the cluster\n7|PENDING|0:00|Priority\n8_1|RUNNING|1-02:03:04|None\n"
-         "9|RUNNING|0:05|None")  # fmt: skip
+    says("squeue", "Welcome to the cluster\n7|PENDING|0:00||Priority\n"
+         "8_1|RUNNING|1-02:03:04|n[1-2]|None\n9|RUNNING|0:05|n3|None")  # fmt: skip
     says("sacct", "CANCELLED by 1000")
     assert slurm_queue.statuses(["7", "8_1", "6"]) == {
         "7": JobStatus("PENDING", False, "Priority"),
@@ -37,21 +37,24 @@ def test_a_site_without_accounts(says: Says) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ran", "accounts", "status"),
+    ("ran", "answers", "accounts", "status"),
     [
-        ("0:12", "COMPLETED", JobStatus("COMPLETED", True)),
-        ("0:00", "COMPLETED", JobStatus("COMPLETING", False)),  # it starts again
-        ("0:12", "RUNNING", JobStatus("RUNNING", False)),  # they are late
-        ("0:12", "", JobStatus("COMPLETING", False)),
+        ("0:12", "", "COMPLETED", JobStatus("COMPLETED", True)),
+        ("0:12", "completing", "COMPLETED", JobStatus("COMPLETING", False)),
+        ("0:00", "", "COMPLETED", JobStatus("COMPLETING", False)),  # it starts again
+        ("0:12", "", "RUNNING", JobStatus("RUNNING", False)),  # they are late
+        ("0:12", "", "", JobStatus("COMPLETING", False)),
     ],
 )
 def test_a_job_has_ended_though_one_of_its_nodes_does_not_answer(
-    says: Says, ran: str, accounts: str, status: JobStatus
+    says: Says, ran: str, answers: str, accounts: str, status: JobStatus
 ) -> None:
-    says("squeue", f"7|COMPLETING|{ran}|None")
+    says("squeue", f"7|COMPLETING|{ran}|n[2-3]|None")
+    asked = says("sinfo", answers)
     says("sacct", accounts)
     says("scontrol", "JobId=7 JobState=COMPLETING")
     assert slurm_queue.statuses(["7"]) == {"7": status}
+    assert not asked.exists() or "--responding --nodes=n[2-3]" in asked.read_text()
 
 
 def test_a_controller_that_does_not_answer_ends_no_job(says: Says) -> None:

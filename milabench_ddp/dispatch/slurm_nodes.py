@@ -6,8 +6,6 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from msgspec import Struct
-
 from ..config.runner_profile import NODELIST, RunnerProfile, with_settings
 from ..errors import DispatchError
 from ..files import read_bytes
@@ -21,9 +19,8 @@ _UNUSABLE = ("down", "drain", "fail", "error", "unknown", "future")  # Slurm's w
 def fewest_cpus(profile: RunnerProfile) -> int | None:
     """The CPUs of the smallest node that a job may get; None if Slurm does not say."""
     nodes = _offered(profile)
-    with_gpus = [node for node in nodes if node.has_gpus]
-    usable = with_gpus if profile.gpus_per_node and with_gpus else nodes
-    return min((node.cpus for node in usable), default=None)
+    with_gpus = [node for node in nodes if node[1]] if profile.gpus_per_node else []
+    return min((cpus for cpus, _ in with_gpus or nodes), default=None)
 
 
 def knows_gpus(profile: RunnerProfile) -> bool:
@@ -31,18 +28,14 @@ def knows_gpus(profile: RunnerProfile) -> bool:
     if not profile.gres or not profile.gpus_per_node:
         return True
     nodes = _offered(profile)
-    return not nodes or any(node.has_gpus for node in nodes)
+    return not nodes or any(has_gpus for _, has_gpus in nodes)
 
 
-class _Offer(Struct, frozen=True):
-    """A node of a partition, as Slurm describes it."""
+def _offered(profile: RunnerProfile) -> list[tuple[int, bool]]:
+    """The CPUs of the nodes of the partition, or of the ``nodelist`` in it, and if each has GPUs.
 
-    cpus: int
-    has_gpus: bool
-
-
-def _offered(profile: RunnerProfile) -> list[_Offer]:
-    """The nodes of the partition, or of the ``nodelist`` in it; empty if Slurm does not answer."""
+    Empty if Slurm does not answer.
+    """
     words = ["sinfo", "--noheader", "--Node", "--format=%P %c %G"]
     if profile.partition is not None:
         words.append(f"--partition={profile.partition}")
@@ -50,7 +43,7 @@ def _offered(profile: RunnerProfile) -> list[_Offer]:
         words.append(f"--nodes={profile.options[NODELIST]}")
     rows = re.findall(r"^(\S+) (\d+) (\S+)$", output_of(*words) or "", re.MULTILINE)
     return [
-        _Offer(int(cpus), "gpu" in gres)
+        (int(cpus), "gpu" in gres)
         for partition, cpus, gres in rows
         if profile.partition is not None or partition.endswith("*")  # the default one
     ]

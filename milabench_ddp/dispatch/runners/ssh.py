@@ -5,14 +5,12 @@ launch: no remote process outlives the run.
 """
 
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
-from ...config.runner_profile import RunnerProfile
 from ...config.system import SystemNode
 from ...errors import DispatchError
 from ...machine.devices import Cluster
-from ...results.run_dir import RunDir
 from ..agent_main import AgentOptions
 from ..node_request import NodeRequest
 from ..run_context import RunContext
@@ -38,35 +36,18 @@ class SshRunner(AgentRunner):
             raise DispatchError("--runner ssh needs the hosts: give a system.yaml with --system")
 
     def commands(self, context: RunContext) -> Mapping[str, AgentCommand]:
-        plan = context.plan
-        profile = plan.runner
-        assert profile is not None
-        hosts = plan.hosts[: plan.nodes + plan.spare]
-        return ssh_commands(context.run, hosts, plan.sshkey, profile)
-
-
-def ssh_commands(
-    run: RunDir,
-    hosts: Sequence[SystemNode],
-    key: Path | None,
-    profile: RunnerProfile,
-) -> dict[str, AgentCommand]:
-    """The commands that start the agents, by the names of their nodes; the main node is first.
-
-    Args:
-        hosts: the hosts; this host itself is reached without ssh.
-        key: the private key; None leaves the choice to ssh.
-    """
-    ordered = sorted(hosts, key=lambda host: not host.main)
-    commands = {}
-    for rank, host in enumerate(ordered):
-        options = AgentOptions(run.path, rank, host.ip, host.name)
-        script = agent_script(options, profile)
-        commands[host.name] = AgentCommand(shell_on(host, key), script)
-    return commands
+        plan, commands = context.plan, {}
+        assert plan.runner is not None
+        hosts = sorted(plan.hosts[: plan.nodes + plan.spare], key=lambda host: not host.main)
+        for rank, host in enumerate(hosts):
+            options = AgentOptions(context.run.path, rank, host.ip, host.name)
+            script = agent_script(options, plan.runner)
+            commands[host.name] = AgentCommand(shell_on(host, plan.sshkey), script)
+        return commands
 
 
 def shell_on(host: SystemNode, key: Path | None) -> tuple[str, ...]:
+    """The words that run a command on a host; none but a shell on this host itself."""
     if _is_this_host(host):
         return ("sh", "-c")
     # No password prompt, since it would be invisible; keep-alives notice a host that is lost.

@@ -3,7 +3,9 @@
 import shlex
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,10 +17,13 @@ from milabench_ddp.config.runner_profile import RunnerProfile, with_settings
 from milabench_ddp.config.system import SystemNode
 from milabench_ddp.dispatch.agent_main import AgentOptions
 from milabench_ddp.dispatch.node_request import NodeRequest
-from milabench_ddp.dispatch.runners.agents import agent_command
-from milabench_ddp.dispatch.runners.ssh import SshRunner, ssh_commands
+from milabench_ddp.dispatch.run_context import RunContext
+from milabench_ddp.dispatch.runners.agents import AgentCommand, agent_command
+from milabench_ddp.dispatch.runners.ssh import SshRunner
 from milabench_ddp.errors import DispatchError
 from milabench_ddp.results.run_dir import RunDir
+from tests.support.dispatch import plan
+from tests.support.run_headers import header
 
 ONE = SystemNode("one", "10.0.0.1", user="me", main=True)
 TWO = SystemNode("two", "10.0.0.2", sshport=2222)
@@ -26,13 +31,20 @@ RUN = RunDir(Path("/shared/runs/mine"))
 PROFILE = RunnerProfile("ssh")
 
 
+def commands(
+    *hosts: SystemNode, profile: RunnerProfile = PROFILE, run: RunDir = RUN, **more: Any
+) -> Mapping[str, AgentCommand]:
+    made = plan(runner=profile, hosts=hosts, nodes=len(hosts), **more)
+    return SshRunner().commands(RunContext(run, header(), made, ()))
+
+
 def script(name: str, folder: str = "/shared/runs/mine", **settings: object) -> str:
     profile = with_settings(PROFILE, settings)
-    return ssh_commands(RunDir(Path(folder)), [ONE, TWO], None, profile)[name].script
+    return commands(ONE, TWO, profile=profile, run=RunDir(Path(folder)))[name].script
 
 
 def test_the_main_node_is_first_and_each_has_its_rank() -> None:
-    found = ssh_commands(RUN, [TWO, ONE], None, PROFILE)
+    found = commands(TWO, ONE)
     assert list(found) == ["one", "two"]
     for rank, host in enumerate((ONE, TWO)):
         words = agent_command(AgentOptions(RUN.path, rank, host.ip, host.name), PROFILE)
@@ -40,19 +52,19 @@ def test_the_main_node_is_first_and_each_has_its_rank() -> None:
 
 
 def test_ssh_asks_nothing_and_notices_a_host_that_is_gone() -> None:
-    words = ssh_commands(RUN, [ONE, TWO], Path("/keys/id"), PROFILE)["two"].shell
+    words = commands(ONE, TWO, sshkey=Path("/keys/id"))["two"].shell
     assert words[0] == "ssh"
     assert words[-2:] == ("--", "10.0.0.2")
     options = words[1:-2]
     assert {"BatchMode=yes", "ServerAliveInterval=5", "ConnectTimeout=15"} <= set(options)
     assert options[options.index("-p") + 1] == "2222"
     assert options[options.index("-i") + 1] == "/keys/id"
-    assert ssh_commands(RUN, [ONE], None, PROFILE)["one"].shell[-1] == "me@10.0.0.1"
+    assert commands(ONE)["one"].shell[-1] == "me@10.0.0.1"
 
 
 @pytest.mark.parametrize("ip", ["localhost", "127.0.0.1", "::1"])
 def test_this_host_needs_no_ssh(ip: str) -> None:
-    command = ssh_commands(RUN, [SystemNode("here", ip)], None, PROFILE)["here"]
+    command = commands(SystemNode("here", ip))["here"]
     assert command.shell == ("sh", "-c")
 
 

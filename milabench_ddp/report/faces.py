@@ -102,7 +102,9 @@ def _next(report: Report) -> Iterator[Fact]:
     if report.failures:
         told.insert(0, f"milabench report {of} --failures: what each printed, how to repeat it")
     told[:0] = [f"{run.resume}: run what has no result" for run in report.runs if run.resume]
-    if names := [*tables_with_rows(report.rows), *(["findings"] if report.findings else [])]:
+    of_report = {"verdicts": report.verdicts, "findings": report.findings}
+    names = [*tables_with_rows(report.rows), *(name for name, has in of_report.items() if has)]
+    if names:
         told.append(f"--table {', '.join(names)}")
     yield Fact("Next", tuple(told))
 

@@ -20,7 +20,7 @@ from ..node_verdict import NodeVerdict, Word
 from .peers import Judged, judged
 
 ACTIONS = ("isolate", "reboot", "reset", "watch", "")  # the gravest first
-NOT_MEASURED = "nothing was measured there"
+NOT_MEASURED = "no benchmark measured it by itself"
 
 
 def verdicts_of(

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from ..config.runner_profile import KINDS, SETTINGS
+from ..errors import SelectionError, shortened
 from ..machine.backends import BACKENDS
 from .option import (
     argument_name,
@@ -142,6 +143,23 @@ class LaunchOptions(SuiteOptions):
         "never", "after the run, trace a few more steps: never, of what had a finding, or always",
         is_rare=True, choices=("never", "on-finding", "always"),
     )  # fmt: skip
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        """Those of --nodes, without those of --exclude-nodes: Slurm refuses a node in both."""
+        names, excluded = super().node_names, self.settings.get("exclude")
+        if not names or not excluded:
+            return names
+        from ..node_lists import listed_nodes
+
+        try:
+            others = set(listed_nodes(str(excluded)))
+        except ValueError as error:
+            raise SelectionError(f"--exclude-nodes {shortened(str(excluded))}: {error}") from None
+        kept = tuple(name for name in names if name not in others)
+        if not kept:
+            raise SelectionError(f"--exclude-nodes {shortened(str(excluded))}: it leaves no node")
+        return kept
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -311,10 +311,25 @@ def test_a_list_of_nodes_is_slurms(here: Path, capsys: pytest.CaptureFixture[str
     words = ["dry", "s.yaml", "--runner", "slurm", *CPU, "--nodes", "node[1-4]"]
     assert main([*words, "--exclude-nodes", "@bad.txt"]) == 0
     out = capsys.readouterr().out
-    for option in ("nodes=4", "nodelist='node[1-4]'", "exclude='node[2,7-8]'"):
+    for option in ("nodes=3", "nodelist='node[1,3-4]'", "exclude='node[2,7-8]'"):
         assert f"#SBATCH --{option}\n" in out
     assert main([*words, "--exclude-nodes", "@good.txt"]) == 0  # all nodes passed
     assert "--exclude" not in capsys.readouterr().out.partition("\n")[2]
+
+
+def test_a_node_that_is_excluded_is_not_asked_for(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "failing.txt").write_text("node2\nnode7\n")
+    words = ["dry", "s.yaml", "--runner", "slurm", *CPU, "--nodes", "node[1-3]", "--exclude-nodes"]
+    assert main([*words, "@failing.txt"]) == 0
+    out = capsys.readouterr().out
+    for option in ("nodes=2", "nodelist='node[1,3]'", "exclude=node2,node7"):
+        assert f"#SBATCH --{option}\n" in out.replace("'node[2,7]'", "node2,node7")
+    assert main([*words, "node[1-3]"]) == 2
+    assert "--exclude-nodes node[1-3]: it leaves no node" in capsys.readouterr().err
+    assert main([*words, "node[1-"]) == 2
+    assert "--exclude-nodes node[1-: is not a list of nodes such as" in capsys.readouterr().err
 
 
 def test_a_list_of_nodes_selects_hosts(here: Path) -> None:

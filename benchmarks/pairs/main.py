@@ -12,8 +12,10 @@ divided by the pairs and ways, if those are more:
 The time of an observation is that of the slower of the two ranks. By default a pair has the
 machine for itself. With --schedule rounds all ranks are busy, each with one other, as in a
 tournament: then pairs share switches and network cards, and n ranks take n - 1 rounds instead of
-n (n - 1) / 2. --schedule both adds the pairs of the slowest round, each alone: by how much they are
-faster tells whether the network blocks. The data that arrives first is checked.
+n (n - 1) / 2. --schedule both adds the pairs of the slowest round, each alone: by how much they
+are faster tells whether the network blocks. It adds the slowest pairs alone, too, as many as a
+round has at most: a bad cable is slow then, a way that others used is not. The data that arrives
+first is checked.
 
 --among across measures between nodes: of the ranks of two nodes each has the one of its place, at
 the same time, so that all network cards of a node are busy, and N nodes take N - 1 rounds.
@@ -45,16 +47,19 @@ from benchmarks.common.observations import timed_observations
 from benchmarks.common.session import Session, session, start_barrier
 from benchmarks.pairs.rounds import (
     SCHEDULES,
+    Pair,
     Seen,
     Times,
     Together,
     Ways,
     one_by_one,
+    pairs_of,
     rounds_of,
     slower,
     slowest_round,
     slowest_way,
     suspects,
+    total,
     units_of,
 )
 
@@ -132,19 +137,22 @@ def measurements(
         return found
 
     found = measure(first, units)
-    asked: tuple[list[int], int] = ([], 0)
+    asked: tuple[list[int], list[Pair], int] = ([], [], 0)
     if run.group.rank == 0:
         slow = suspects(found, nodes)
         again = [place for place, unit in enumerate(units) if slow.intersection(unit)]
-        asked = again, slowest_round(rounds, found)
+        slowest_first = sorted(slow, key=lambda ways: -total(found[ways]) / len(ways))
+        asked = again, pairs_of(slowest_first), slowest_round(rounds, found)
     told = [asked]
     dist.broadcast_object_list(told)
-    again, slowest = told[0]
+    again, slow_pairs, slowest = told[0]
     for _ in range(args.again):
         measure(first, [units[place] for place in again])
     if args.schedule == "both":  # once more at the same time, because it was chosen as the slowest
         measure(first, units_of(rounds[slowest]))
         measure("alone", one_by_one(rounds[slowest]))
+        few = slow_pairs[: sum(map(len, rounds[slowest]))]
+        measure("suspect", [unit for pair in few for unit in units_of([[pair]])])
     return measured
 
 

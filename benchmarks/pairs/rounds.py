@@ -106,6 +106,12 @@ def suspects(found: Mapping[Ways, Times], nodes: Sequence[str]) -> set[Ways]:
     return slow
 
 
+def pairs_of(all_ways: Iterable[Ways]) -> list[Pair]:
+    """The pairs of ranks, each once, in the order in which they come."""
+    found = dict.fromkeys((min(ways[0]), max(ways[0])) for ways in all_ways)
+    return list(found)
+
+
 def slowest_round(rounds: Sequence[Round], found: Mapping[Ways, Times]) -> int:
     """The place of the round that moves the least: the sum of the rates of its pairs is lowest.
 

@@ -1,14 +1,22 @@
 """Findings about links between ranks: of a pair, of a node, of a group of nodes, of all at once."""
 
+import math
+
+from msgspec.structs import replace
+
 from ...hostlist import shown_nodes
 from ..links import SlowLinks, kinds_of, shared_rates, slow_links
 from ..model import Row
 from ..ring_order import LEAST_GAIN, NODE_ORDER, ring_order
-from ..statistics.values import median
+from ..statistics.values import NAN, median
 from .finder import Finds, Found, finding
 
 BLOCKS = 0.1  # less than alone, in sum and in most pairs
 SPEED = "{gb_s:.4g} GB/s ({ways}), {lower:.0%} less than the median ({median_gb_s:.4g})"
+SHARED = (
+    "it is not slow alone, so look at what shares its way: the routes of flows (ECMP, adaptive "
+    "routing), and the load of other jobs"
+)
 GROUPS = {
     "across": "the links between {place} and the other nodes are slow[ where {place} {way}], those "
     "within both sides are not: ",
@@ -37,7 +45,7 @@ def _found(row: Row, slow: SlowLinks, place: str, sentence: str = "") -> Found:
 @finding(
     "warning",
     "ranks {place} exchange {gb_s:.4g} GB/s ({ways}), {lower:.0%} less than the median of the "
-    "pairs {where} ({median_gb_s:.4g})",
+    "pairs {where} ({median_gb_s:.4g})[; alone {alone_gb_s:.4g}]",
     "look at its cable, its switch and `nvidia-smi nvlink`",
     section="more",
     is_traced=True,
@@ -47,9 +55,24 @@ def _found(row: Row, slow: SlowLinks, place: str, sentence: str = "") -> Found:
 )
 def slow_link(row: Row) -> Finds:
     """Pairs of ranks that are slower than others; not those of a slow node or group of nodes."""
+    alone = {
+        (link.ranks, link.ways): link.gb_s
+        for kind in kinds_of(row)
+        for link in kind.links
+        if kind.name[2] in ("alone", "suspect")
+    }
     for slow in slow_links(row):
-        if slow.shape == "link":
-            yield _found(row, slow, slow.links[0].label)
+        if slow.shape != "link":
+            continue
+        first = slow.links[0]
+        found = _found(row, slow, first.label)
+        own = alone.get((first.ranks, first.ways), NAN) if first.schedule == "rounds" else NAN
+        if math.isnan(own):
+            yield found
+            continue
+        is_shared = own > (slow.gb_s + slow.others) / 2
+        evidence = {**found.evidence, "alone_gb_s": own}
+        yield replace(found, evidence=evidence, advice=SHARED if is_shared else "")
 
 
 @finding(

@@ -52,6 +52,8 @@ def test_parts_of_the_ranks_are_measured_in_rounds_and_alone(wire, among, pairs_
         assert sorted((row["from"], row["to"], row["ways"]) for row in told) == sorted(expected)
         assert all(row["part"] == (row["from"] % 2 if among == "across" else row["from"] // 2)
                    for row in told)  # fmt: skip
+    suspected = {(row["from"], row["to"]) for row in rows if row["schedule"] == "suspect"}
+    assert any({pair, pair[::-1]} <= suspected for pair in pairs_of)  # the slowest, at least
     assert all(row["nodes"] == [f"n{row['from'] // 2}", f"n{row['to'] // 2}"] for row in rows)
 
 

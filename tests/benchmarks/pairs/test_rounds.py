@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from benchmarks.pairs.rounds import (
     Seen,
     one_by_one,
+    pairs_of,
     rounds_of,
     schedule,
     slower,
@@ -59,6 +60,10 @@ def test_parts_of_the_ranks_meet_at_the_same_time(sizes):
             ways for unit in units_of(each) for ways in unit
         )
         assert all(len(unit) <= len(parts) for unit in alone)
+
+
+def test_a_pair_is_named_once():
+    assert pairs_of([((3, 1),), ((0, 2),), ((1, 3), (3, 1)), ((2, 0),)]) == [(1, 3), (0, 2)]
 
 
 @pytest.mark.parametrize("place", [0, 2])

@@ -196,3 +196,17 @@ def test_a_slow_link_of_a_single_host_is_of_the_node_without_a_name(tmp_path: Pa
     write(tmp_path, "pairs.0", job("pairs", 4), start(), *lines, values, end())
     (finding,) = found(tmp_path)
     assert (finding.name, finding.place, finding.nodes) == ("slow_link", "3 -> 0", ("",))
+
+
+@pytest.mark.parametrize(("alone", "advice"), [(12.0, "cable"), (39.0, "routes of flows")])
+def test_a_pair_that_is_slow_only_with_others_is_no_bad_cable(
+    tmp_path: Path, alone: float, advice: str
+) -> None:
+    speeds, suspect = link_map(NODES), np.full((NODES, NODES), np.nan)
+    speeds[0, NODES - 1] = 10.0
+    suspect[0, NODES - 1] = alone
+    write_pairs(tmp_path, [speeds], pair_rows(suspect, schedule="suspect"))
+    (finding,) = found(tmp_path)
+    assert (finding.name, finding.place) == ("slow_link", f"0 -> {NODES - 1}")
+    assert finding.evidence["alone_gb_s"] == alone
+    assert advice in finding.advice

@@ -3,8 +3,10 @@
 import time
 from collections.abc import Callable
 
+from ..config.schema import VALIDATE
 from ..errors import contained, reason_of
 from ..results.evidence_archive import add_evidence
+from ..results.read_run import read_run
 from ..results.run_dir import RunDir
 from .nodes import NodeHandle, NodeLost, Nodes
 from .protocol import EvidenceKept, KeepEvidence, Timeouts
@@ -27,23 +29,23 @@ def keep_evidence(
     Args:
         tell: gets a sentence about what could not be kept.
     """
-    if not any("validate" in benchmark.tags for benchmark in plan.benchmarks):
+    if not any(VALIDATE in benchmark.tags for benchmark in plan.benchmarks):
         return
     # numpy and the report are loaded at the end of a validation alone
-    from ..report.assemble import read_runs, report_on
+    from ..report.assemble import report_of
     from ..report.faces import report_text
     from ..report.tickets import evidence_of, failing
 
-    runs = read_runs([run.path])
-    report = report_on(runs)
+    report = report_of([run.path])
     handles = {nodes[rank].name: nodes[rank] for rank in nodes.alive}
     asked: dict[int, NodeHandle] = {}
     files = {}
     failed = failing(report)
     whole = {"report.txt": report_text(report)} if failed else {}
+    found = read_run(run.path)
     for node in failed:
         name = node or next(iter(handles))
-        files[name] = whole | evidence_of(node, name, report, runs[0])
+        files[name] = whole | evidence_of(node, name, report, found)
         handle = handles.get(name)
         if handle is not None and handle.send(KeepEvidence(files[name])):
             asked[handle.rank] = handle

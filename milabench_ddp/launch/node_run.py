@@ -8,6 +8,7 @@ from functools import partial
 
 from msgspec.structs import asdict, replace
 
+from ..config.schema import VALIDATE
 from ..config.xids import explained
 from ..errors import contained
 from ..events import Data, Event, Note
@@ -196,7 +197,7 @@ class LaunchRunner:
                 state = replace(state, processes=(first, *others))
                 # The end of a failure may come before the monitor sees its reason.
                 self._router.settle(reads=not state.verdict.is_ok)
-                is_validation = "validate" in launch.benchmark.tags
+                is_validation = VALIDATE in launch.benchmark.tags
                 gpus = (self._header.meta.get("accelerators") or {}).get("gpus")
                 if (is_validation or not state.verdict.is_ok) and gpus:
                     with contained(lambda _: None):  # it may not be read, or not in time
@@ -213,7 +214,7 @@ class LaunchRunner:
     def _witness(self, launch: Launch, stacks: Mapping[str, str], is_hang: bool) -> None:
         """Take evidence of a validation that hangs, before it is stopped, or that has failed."""
         benchmark = launch.benchmark
-        if self.keeper is None or "validate" not in benchmark.tags:
+        if self.keeper is None or VALIDATE not in benchmark.tags:
             return
         state = "hangs or waits, and still runs" if is_hang else "has failed"
         files = {f"{tag}.stacks": text for tag, text in stacks.items()}

@@ -8,6 +8,7 @@ from itertools import chain
 
 from msgspec.structs import replace
 
+from ..errors import shown_names
 from ..render.blocks import (
     Block,
     Bullet,
@@ -69,7 +70,7 @@ def report_text(report: Report, width: int = WIDTH) -> str:
 def report_blocks(report: Report) -> Iterator[Block]:
     """The verdict, what broke, what is slow or unsure; then the numbers; then what to type next."""
     yield Section([Line(verdict(report), rest=INDENT), *facts_of(report.runs, HEAD)])
-    yield Section([Fact("Nodes", tuple(nodes_told(report.verdicts)))])
+    yield Section([Fact("Nodes", tuple(nodes_told(report.verdicts))), *_evidence(report)])
     yield Section(broken(report))
     yield Section(warnings(report))
     yield Section(checked(report))
@@ -86,6 +87,14 @@ def report_blocks(report: Report) -> Iterator[Block]:
     yield Section(to_do(report))
     yield Section(outputs(report, len(rows)))
     yield Section([*facts_of(report.runs, TAIL), *_rest(report), *_next(report)])
+
+
+def _evidence(report: Report) -> Iterator[Fact]:
+    for run in report.runs if report.verdicts else ():
+        found = sorted((run.path / "evidence").glob("*.tar.gz"))
+        if found:
+            names = shown_names([path.name for path in found])
+            yield Fact("Evidence", (f"{found[0].parent}: {names}",))
 
 
 def _rest(report: Report) -> Iterator[Fact]:

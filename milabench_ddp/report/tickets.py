@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from ..codec import encode, plain
-from ..config.xids import ACTIONS
 from ..files import read_bytes
 from ..render.blocks import Block, Bullet, Caption, Code, Fact, Headline, Line, Section, TableBlock
 from ..render.markdown import markdown_of
@@ -17,6 +16,7 @@ from ..table import Column, table_from
 from .finding import Finding
 from .grouping import grouped
 from .model import Report
+from .node_verdict import NodeVerdict, Word
 
 _TAIL = 1 << 15  # bytes of the end of an output
 _FILES = 16  # of them
@@ -61,13 +61,17 @@ def _ticket(
     findings = failing(report)[node]
     others = [each for each in report.findings if node in each.nodes and each not in findings]
     first = records[0] if records else Record(run.path)
-    machine, actions = mapping_or_empty(first.meta.get("machine")), {it.action for it in findings}
+    machine = mapping_or_empty(first.meta.get("machine"))
+    verdict = next((it for it in report.verdicts if it.node == name), NodeVerdict(name, Word.FAIL))
+    below = f"{verdict.lower:.1%} below the median of its peers, {verdict.peers:.5g}"
+    number = f"{verdict.value:.5g} {verdict.unit} in {verdict.benchmark}, {below}"
     facts = {
         "Node": name,
         "Machine": f"{machine.get('sys_vendor', '')} {machine.get('product_name', '')}".strip(),
-        "Serial": machine.get("product_serial") or "not known (only root may read it)",
+        "Serial": machine.get("product_serial") or "not known",
         "Driver": first.accelerators.get("driver"),
-        "Action": next(filter(actions.__contains__, ACTIONS), ""),
+        "Action": verdict.action or next((it.action for it in findings if it.action), ""),
+        "Number": number if verdict.benchmark else "",
         "Measured": _when(records),
         "Run": run.path,
     }

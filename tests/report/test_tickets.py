@@ -1,14 +1,20 @@
 """The ticket of a node that failed, of made-up runs on several nodes and on one."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from milabench_ddp.report.assemble import read_runs, report_on
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.faces import report_text
 from milabench_ddp.report.model import Report
+from milabench_ddp.report.node_verdict import NodeVerdict, Word
 from milabench_ddp.report.tickets import evidence_of, failing
+from milabench_ddp.results.evidence_archive import add_evidence
+from milabench_ddp.results.read_run import read_run
 from milabench_ddp.results.records import Run
 from milabench_ddp.results.run_dir import RunDir
 from tests.golden import check_golden
@@ -42,13 +48,12 @@ def made(folder: Path, odd: str, *nodes: str) -> tuple[Report, Run]:
             row = {"sentence": ROW, "device": 0, "uuid": "GPU-a", "time": 1011.0, "xid": 63}
             told += line("device_problem", {**row, "is_fault": False})
         write(
-            run, ".".join(words), config("b", tag=words), line("meta", facts), start(), told,
-            rates([10.0] * 5), end(0, outcome="ok"), stderr=f"printed on {node}\n",
+            run, ".".join(words), config("b", tag=words, tags=["validate"]), line("meta", facts),
+            start(), told, rates([10.0] * 5), end(0, outcome="ok"), stderr=f"printed on {node}\n",
         )  # fmt: skip
     write_state(run, "ok", {"b": "ok"}, command=["milabench", "validate", "--nodes", "4"])
     RunDir(run).script("b").write_text("torchrun main.py\n")
-    (read,) = read_runs([run])
-    return report_on([read]), read
+    return report_of([run]), read_run(run)
 
 
 def test_what_a_vendor_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,6 +89,28 @@ def test_a_single_host_its_name_is_told(tmp_path: Path) -> None:
     files = evidence_of("", "alone", report, run)
     assert "alone failed its validation" in files["summary.txt"]
     assert "output/b.D0.stderr" in files
+
+
+def test_the_number_in_which_a_node_is_furthest_below_its_peers(tmp_path: Path) -> None:
+    report, run = made(tmp_path, "n1", "n0", "n1")
+    verdict = NodeVerdict(
+        "n1", Word.FAIL, action="isolate", benchmark="b", value=75.0, unit="items/s", peers=100.0,
+        lower=0.25,
+    )  # fmt: skip
+    report = replace(report, verdicts=(NodeVerdict("n0", Word.PASS), verdict))
+    text = evidence_of("n1", "n1", report, run)["summary.txt"]
+    assert re.search(r"Action +isolate\n", text)
+    assert "75 items/s in b, 25.0% below the median of its peers, 100\n" in text
+
+
+@pytest.mark.parametrize("count", [0, 1, 9])
+def test_the_report_says_where_the_archives_are(tmp_path: Path, count: int) -> None:
+    report, run = made(tmp_path, "n0", "n0")
+    for k in range(count):
+        add_evidence(RunDir(run.path), f"n{k}", {"ticket.md": ""})
+    text = report_text(report, 1000)
+    assert (f"{run.path / 'evidence'}: n0.tar.gz" in text) is (count > 0)
+    assert ("n7.tar.gz and 1 more" in text) is (count == 9)
 
 
 def test_of_a_good_run_no_node_fails(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def lost_device(measured: Measurements) -> Finds:
 @finding("error", "{problem}", "restart its node", of_runs=True, fails=True, action="reboot")
 def missing_device(measured: Measurements) -> Finds:
     """Devices that were lost before a validation, which could not measure them."""
-    validated = {row.name for row in measured.rows if "validate" in row.config.get("tags", ())}
+    validated = {row.name for row in measured.rows if row.validates}
     found = grouped(
         (_on_node(record, str(note)), record.node)
         for record in measured.records

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from ...config.xids import ACTIONS
 from ...hostlist import natural
 from ...results.records import Run, mapping_or_empty
 from ..finding import Finding, Severity
@@ -19,7 +20,6 @@ from ..model import Row, Rows
 from ..node_verdict import NodeVerdict, Word
 from .peers import Judged, judged
 
-ACTIONS = ("isolate", "reboot", "reset", "watch", "")  # the gravest first
 NOT_MEASURED = "no benchmark measured it by itself"
 
 

@@ -5,8 +5,6 @@ from collections.abc import Callable
 
 from ..config.schema import VALIDATE
 from ..errors import contained, reason_of
-from ..results.evidence_archive import add_evidence
-from ..results.read_run import read_run
 from ..results.run_dir import RunDir
 from .nodes import NodeHandle, NodeLost, Nodes
 from .protocol import EvidenceKept, KeepEvidence, Timeouts
@@ -31,10 +29,12 @@ def keep_evidence(
     """
     if not any(VALIDATE in benchmark.tags for benchmark in plan.benchmarks):
         return
-    # numpy and the report are loaded at the end of a validation alone
+    # the report and the archives are loaded at the end of a validation alone
     from ..report.assemble import report_of
     from ..report.faces import report_text
     from ..report.tickets import evidence_of, failing
+    from ..results.evidence_archive import add_evidence
+    from ..results.read_run import read_run
 
     report = report_of([run.path])
     handles = {nodes[rank].name: nodes[rank] for rank in nodes.alive}

@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..errors import contained, reason_of
-from ..machine.host_evidence import gather
-from ..results.evidence_archive import add_evidence
 from ..results.run_dir import RunDir
 
 _MOST = 3  # failures of which a run keeps it: the first ones
@@ -59,6 +57,10 @@ class EvidenceKeeper:
 
     def _start(self, folder: str, occasion: str, files: Mapping[str, str]) -> None:
         def run() -> None:
+            # few launches fail, and these take long to import
+            from ..machine.host_evidence import gather
+            from ..results.evidence_archive import add_evidence
+
             found = dict(files)
             if folder:
                 with contained(self._note):

@@ -16,7 +16,6 @@ from ..in_time import in_time
 from ..machine.backends import BACKENDS
 from ..machine.backends.backend import Reading
 from ..machine.devices import Device
-from ..machine.kernel_log import kernel_log, reported
 from ..machine.sampler import INTERVAL, HostReader, Sampler
 from ..plan.launch import Launch, Process
 from ..results.file_writer import FileWriter
@@ -200,6 +199,8 @@ class LaunchRunner:
                 is_validation = VALIDATE in launch.benchmark.tags
                 gpus = (self._header.meta.get("accelerators") or {}).get("gpus")
                 if (is_validation or not state.verdict.is_ok) and gpus:
+                    from ..machine.kernel_log import kernel_log, reported  # few launches need it
+
                     with contained(lambda _: None):  # it may not be read, or not in time
                         found = in_time(lambda: [*reported(kernel_log(), gpus)], READ)
                         self._router.tell_log(found, self._since)

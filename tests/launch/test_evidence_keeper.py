@@ -8,6 +8,8 @@ import pytest
 
 from milabench_ddp.launch import evidence_keeper
 from milabench_ddp.launch.evidence_keeper import EvidenceKeeper
+from milabench_ddp.machine import host_evidence
+from milabench_ddp.results import evidence_archive
 from milabench_ddp.results.run_dir import RunDir
 from tests.support.archives import archived
 
@@ -23,7 +25,7 @@ def gathers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         occasions.append(occasion)
         return {"about.txt": f"{occasion}.\n"}
 
-    monkeypatch.setattr(evidence_keeper, "gather", gather)
+    monkeypatch.setattr(host_evidence, "gather", gather)
     return occasions
 
 
@@ -56,7 +58,7 @@ def test_what_the_host_cannot_tell_does_not_cost_the_rest(
     def gather(occasion: str, root: Path) -> dict[str, str]:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(evidence_keeper, "gather", gather)
+    monkeypatch.setattr(host_evidence, "gather", gather)
     keeper = EvidenceKeeper(RunDir(tmp_path), "n1")
     keeper.take("b", "b hangs", {"b.D0.stacks": "where it hangs"})
     said = keeper.keep({"ticket.md": "a ticket"})
@@ -73,7 +75,7 @@ def test_a_disk_that_hangs_holds_up_nothing_for_long(
         hangs.set()
         freed.wait()
 
-    monkeypatch.setattr(evidence_keeper, "add_evidence", write)
+    monkeypatch.setattr(evidence_archive, "add_evidence", write)
     monkeypatch.setattr(evidence_keeper, "_PATIENCE", 0.01)
     keeper = EvidenceKeeper(RunDir(tmp_path), "n1")
     keeper.take("b", "b hangs", {})

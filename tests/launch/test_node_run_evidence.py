@@ -9,10 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from milabench_ddp.events import Event, Outcome, Output
-from milabench_ddp.launch import evidence_keeper, node_run
 from milabench_ddp.launch.evidence_keeper import EvidenceKeeper
 from milabench_ddp.launch.node_run import LaunchRunner, SampleRouter
 from milabench_ddp.launch.stop_requests import StopRequests
+from milabench_ddp.machine import host_evidence, kernel_log
 from milabench_ddp.machine.kernel_log import LogLine
 from milabench_ddp.plan.launch import Launch
 from milabench_ddp.results.run_dir import RunDir
@@ -49,7 +49,7 @@ def run(
         alive = [pid for pid in pids if Path(f"/proc/{pid}").exists()]
         return {"about.txt": f"{occasion}; alive: {len(alive)}"}
 
-    monkeypatch.setattr(evidence_keeper, "gather", gather)
+    monkeypatch.setattr(host_evidence, "gather", gather)
     over = [0.0]
 
     def emit(event: Event) -> None:
@@ -113,7 +113,7 @@ def test_what_the_kernel_says_since_the_run_began_is_a_fault(
 ) -> None:  # fmt: skip
     old = LOST.replace("79", "48")
     lines = [LogLine(90.0, old), LogLine(95.0, old), LogLine(101.0, LOST), LogLine(102.0, LOST)]
-    monkeypatch.setattr(node_run, "kernel_log", lambda: lines)
+    monkeypatch.setattr(kernel_log, "kernel_log", lambda: lines)
     header = DataHeader("r", "cuda", META)
     runner = LaunchRunner(
         RunDir(tmp_path), header, SampleRouter(), os.environ, 1.0, since=100.0

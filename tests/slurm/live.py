@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -9,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.support.wait import PATIENCE
+
+from .virtual.processes import MARK
 
 SCRIPT = Path(__file__).parent / "cluster"
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -80,6 +83,21 @@ class LiveCluster:
             yield
         finally:
             self._configure(usual)
+
+    @contextmanager
+    def no_controller(self, *, killed: bool) -> Iterator[None]:
+        """For a block, Slurm's controller is stopped, or is killed and started anew after it."""
+        conf = Path(self.env["SLURM_CONF"])
+        pid = int((conf.parents[1] / "run" / "slurmctld.pid").read_text())
+        os.kill(pid, signal.SIGKILL if killed else signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            if killed:
+                environ = {**self.env, MARK: str(conf.parents[1])}
+                subprocess.run(["slurmctld", "-f", conf], env=environ, check=True, timeout=PATIENCE)
+            else:
+                os.kill(pid, signal.SIGCONT)
 
     def _configure(self, text: str) -> None:
         Path(self.env["SLURM_CONF"]).write_text(text)

@@ -173,3 +173,77 @@ def test_the_coordinator_is_stopped(sweep):
     sweep.await_starts("held-5", 10, timeout=200)
     sweep.open()
     assert_ends(sweep, "", OK, within=200, code=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("killed", [False, True])
+def test_slurms_controller_is_stopped_or_killed_and_started_anew(sweep, killed):
+    """What runs goes on, and ends; the job ends once the controller is back."""
+    with sweep.cluster.no_controller(killed=killed):
+        time.sleep(15)  # the follower asks in vain
+        sweep.open()
+        sweep.await_states(**{name.replace("-", "_"): "ok" for name in OK})
+    assert_ends(sweep, "", OK, within=120, code=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("node", ["node2", "node4"])
+def test_an_agent_is_killed_while_the_controller_is_stopped(sweep, node):
+    """It is started again once Slurm gives it a step."""
+    with sweep.cluster.no_controller(killed=False):
+        signal(sweep.cluster, node, "KILL", AGENT)
+        sweep.await_states(held_5="lost")
+        time.sleep(15)
+    said = assert_ends(
+        sweep, f"{node} has lost its agent: killed by SIGKILL", USED_AGAIN, within=90
+    )
+    assert f"{node} is back" in said
+
+
+@pytest.mark.slow
+def test_the_job_is_cancelled(sweep):
+    sweep.cluster.run("scancel", *sweep.jobs())
+    assert_ends(sweep, "its job was cancelled", dict.fromkeys(OK, "cancelled"), within=60, code=130)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("state", ["RUNNING", "SUSPENDED"])
+def test_the_job_is_put_into_the_queue_again(sweep, state):
+    (job,) = sweep.jobs()
+    if state == "SUSPENDED":
+        sweep.cluster.run("scontrol", "suspend", job)
+    sweep.cluster.run("scontrol", "requeue", job)
+    if state == "SUSPENDED":
+        sweep.cluster.run("scontrol", "release", job)  # Slurm holds it
+    sweep.await_starts("held-5", 10, timeout=200)
+    sweep.open()
+    assert_ends(sweep, "", OK, within=200, code=0)
+
+
+@pytest.mark.slow
+def test_a_job_that_has_ended_is_put_into_the_queue_again(sweep):
+    """It finds that nothing is missing."""
+    (job,) = sweep.jobs()
+    sweep.open()
+    assert_ends(sweep, "", OK, within=60, code=0)
+    before = sweep.starts()
+    sweep.cluster.run("scontrol", "requeue", job)
+    sweep.cluster.wait("it runs again", 60, lambda: sweep.cluster.sacct(job)[job] != "COMPLETED")
+    assert sweep.cluster.await_end(job) == "COMPLETED"
+    assert sweep.starts() == before
+
+
+@pytest.mark.slow
+def test_the_job_is_pre_empted(networked, make_sweep, tmp_path):
+    sweep = begun(make_sweep(tmp_path, SIZES, partition="scavenge"))
+    networked.sbatch("--nodes=5", "--exclusive", "--output=/dev/null", "--wrap=sleep 2")
+    sweep.await_starts("held-5", 10, timeout=200)
+    sweep.open()
+    assert_ends(sweep, "", OK, within=200, code=0)
+
+
+@pytest.mark.slow
+def test_the_job_reaches_its_time_limit(networked, make_sweep, tmp_path):
+    sweep = begun(make_sweep(tmp_path, SIZES, timeout=1, signal_delay=20))
+    states = {"held-5": "timeout", "quick-5": "not begun", "quick-1": "not begun"}
+    assert_ends(sweep, "ended by the time limit of its job", states, within=120)

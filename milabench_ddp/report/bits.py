@@ -115,7 +115,7 @@ def _read(record: Record) -> _Device | None:
         return None
     if len(digests) != steps or any(len(each) != size for each in digests.values()):
         return None
-    like = (*sorted(told.like.items()), *told.tensors)
+    like = (str(record.accelerators.get("driver")), *sorted(told.like.items()), *told.tensors)
     bits = tuple(digests[step] for step in sorted(digests))
     return _Device(record, like, told.tensors, bits, told.passes, told.first)
 

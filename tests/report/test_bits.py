@@ -98,6 +98,15 @@ def test_only_devices_that_are_alike_are_compared(tmp_path, change):
     assert (found.wrong, found.unclear, found.compared) == ((), (), 4)  # it agrees with itself
 
 
+def test_devices_of_another_driver_are_not_alike(tmp_path):
+    for number in range(4):
+        wrong = number == 3
+        driver = "535.54" if wrong else "570.86"
+        device(tmp_path, f"n0/{number}", digests((0, 0) if wrong else None), driver=driver)
+    found = judgement(tmp_path)
+    assert (found.wrong, found.unclear) == ((), ())
+
+
 def test_one_pass_of_one_device_is_compared_with_nothing(tmp_path):
     device(tmp_path, "n0/0", digests(), passes=1.0)
     device(tmp_path, "n0/1", digests((0, 0)), passes=1.0, like=LIKE | {"name": "A100"})

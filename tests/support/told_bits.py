@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.support.result_files import config, end, rates, start, told, write
+from tests.support.result_files import config, end, line, rates, start, told, write
 
 TENSORS = ["a", "b", "c"]
 STEPS = 4
@@ -34,6 +34,7 @@ def device(
     first: tuple[int, str] | None = None,
     repeat: Sequence[str] = (),
     tensors: Any = TENSORS,
+    driver: str = "570.86",
 ) -> None:
     """The file of a device; ``name`` is its node and its number: ``n0/1``."""
     node, number = name.split("/")
@@ -49,4 +50,5 @@ def device(
     tag = ["bits", *repeat, f"D{number}", node]
     settings = config("bits", device=int(number), tag=tag)
     observed = rates([10.0, 10.1, 9.9], units="steps/s")
-    write(folder, ".".join(tag), settings, start(), *lines, observed, end(0, outcome="ok"))
+    meta = line("meta", {"accelerators": {"driver": driver}})
+    write(folder, ".".join(tag), settings, meta, start(), *lines, observed, end(0, outcome="ok"))

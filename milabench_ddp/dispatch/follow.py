@@ -11,9 +11,11 @@ from contextlib import closing, nullcontext
 from ..events import Outcome, Status, Verdict
 from ..launch.stop_requests import StopRequests, stopped_by_signals
 from ..progress import ProgressObserver
+from ..results.isolation import read_isolation
 from ..results.lock import alive, is_alive
 from ..results.node_state import read_nodes
 from ..results.read_state import ignore, read_benchmark, read_header, require_state
+from ..results.records import mapping_or_empty
 from ..results.run_dir import RunDir, save_state
 from ..results.state import BenchmarkState, RunHeader, overall
 from .job_follower import FORGET, JobFollower
@@ -54,7 +56,10 @@ class RunFollower:
         if scheduler is not None:
             self._jobs = JobFollower(run, header.jobs, scheduler, observer, clock, forget)
         self.statuses = dict.fromkeys(header.suite, Status.WAITING)
-        self._open = list(header.suite)  # those without a final result
+        self._open = list(header.suite)  # those without a final result, or that are isolated
+        configured = ((name, mapping_or_empty(each)) for name, each in header.suite.items())
+        self._isolating = {name for name, each in configured if each.get("isolate")}
+        self._probes: dict[str, int] = {}  # how many of each have ended
         self._teller = NodeTeller(observer)
         if not tells_ended:
             self._teller.ignore(read_nodes(run, ignore))
@@ -64,7 +69,7 @@ class RunFollower:
         self._ends: dict[str, float] = {}  # when a benchmark that may run again ended
         for name in header.suite:
             state = read_benchmark(run, name, ignore)
-            if state is not None and state.is_final:
+            if state is not None and self._is_done(state):
                 self.statuses[name] = state.status
                 self._open.remove(name)
                 if tells_ended:
@@ -82,6 +87,7 @@ class RunFollower:
                     return True
                 # fewer seconds when only the jobs have not ended
                 have_ended = all(self.statuses[name].has_ended for name in self._open)
+                have_ended = have_ended and self._isolating.isdisjoint(self._open)
                 pause = LOOK if self._jobs is None else 1.0 if have_ended else ASK
                 next_ask = self._clock() + pause
             if until():
@@ -115,7 +121,7 @@ class RunFollower:
             if state.ended != self._ends.get(name):
                 self._ends[name] = state.ended
                 self._end(name, state.verdict)
-            if state.is_final:
+            if self._is_done(state):
                 self._open.remove(name)
         elif state.status is Status.LOST and not self._may_start_again:
             if before is not Status.LOST:
@@ -125,6 +131,16 @@ class RunFollower:
             if name not in self._left:
                 self._left.add(name)
                 self._observer.message(f"{name}: {state.reason or 'it waits again'}")
+
+    def _is_done(self, state: BenchmarkState) -> bool:
+        """Whether nothing more is run of a benchmark; its isolation begins after its end."""
+        if not state.is_final or state.name not in self._isolating:
+            return state.is_final
+        isolation = read_isolation(self._run, state.name, ignore)
+        if isolation is not None and len(isolation.probes) != self._probes.get(state.name, 0):
+            count = self._probes[state.name] = len(isolation.probes)
+            self._observer.message(f"isolation of {state.name}: {count} probes have ended")
+        return isolation is not None and not isolation.is_open
 
     def has_ended(self) -> bool:
         """Ask once whether the run has ended; then each of its benchmarks has a verdict."""

@@ -131,8 +131,9 @@ def defaults(
     }
     folder = None if run is None else run / benchmark.name
     if folder is not None:
-        found["TORCHINDUCTOR_CACHE_DIR"] = str(folder / "cache" / "inductor")
-        found["TRITON_CACHE_DIR"] = str(folder / "cache" / "triton")
+        cache = folder.parent if "/" in benchmark.name else folder  # a probe has its benchmark's
+        found["TORCHINDUCTOR_CACHE_DIR"] = str(cache / "cache" / "inductor")
+        found["TRITON_CACHE_DIR"] = str(cache / "cache" / "triton")
     if not benchmark.plan.jobs:
         return found
     setup = benchmark.max_duration / 2

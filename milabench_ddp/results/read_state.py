@@ -14,7 +14,7 @@ from ..config.schema import SkipKind
 from ..errors import RunDirError
 from ..events import Outcome, Status
 from ..files import read_bytes
-from .isolation import read_isolation
+from .isolation import IsolationRecord, read_isolation
 from .lock import is_alive
 from .node_state import read_nodes
 from .run_dir import RunDir, names_a_file
@@ -85,9 +85,9 @@ def read_state(run: RunDir, on_defect: OnDefect) -> RunState | None:
     for name, reason in header.unwritten.items():
         if name in benchmarks and benchmarks[name].ended is None:
             benchmarks[name] = BenchmarkState(name, Status.FAILED, reason, interrupted=True)
-    _settle(run, header, benchmarks)
     found = {name: read_isolation(run, name, on_defect) for name in benchmarks}
     isolations = {name: isolation for name, isolation in found.items() if isolation}
+    _settle(run, header, benchmarks, isolations)
     return RunState(header, benchmarks, read_nodes(run, on_defect), isolations)
 
 
@@ -138,7 +138,12 @@ def _checked(
     return state
 
 
-def _settle(run: RunDir, header: RunHeader, benchmarks: Mapping[str, BenchmarkState]) -> None:
+def _settle(
+    run: RunDir,
+    header: RunHeader,
+    benchmarks: Mapping[str, BenchmarkState],
+    isolations: Mapping[str, IsolationRecord],
+) -> None:
     """Set the outcome to lost if no process and no job can continue the run.
 
     A job that is not known to have ended may continue it until all results are final.
@@ -146,6 +151,7 @@ def _settle(run: RunDir, header: RunHeader, benchmarks: Mapping[str, BenchmarkSt
     if header.outcome is None and not is_alive(run.path):
         has_open_jobs = any(not job.state for job in header.jobs)
         all_are_final = all(state.is_final for state in benchmarks.values())
+        all_are_final = all_are_final and not any(each.is_open for each in isolations.values())
         found = {state.status for state in benchmarks.values()}
         if Status.RUNNING not in found and not has_open_jobs:
             header.outcome = Outcome.LOST

@@ -11,6 +11,7 @@ import pytest
 from milabench_ddp.codec import write_record
 from milabench_ddp.dispatch.follow import ASK, RunFollower
 from milabench_ddp.events import Outcome, Status, Verdict
+from milabench_ddp.results.isolation import IsolationRecord, ProbeRecord
 from milabench_ddp.results.lock import alive
 from milabench_ddp.results.read_state import read_benchmark
 from milabench_ddp.results.state import (
@@ -255,3 +256,47 @@ def test_a_state_that_is_damaged_is_that_benchmarks_trouble(story: Make, tmp_pat
     assert run.told.ended["b"] == OK
     assert run.told.ended["a"].outcome is Outcome.NOT_BEGUN
     assert "its job ended" in run.state("a").reason
+
+
+def isolation(run: Story, *, is_open: bool, probes: int = 1) -> Event:
+    told = ProbeRecord("a/probe0", 1, ("n0", "n1"), (), Outcome.OK, "", None, is_bad=False)
+    record = IsolationRecord(("n0", "n1"), True, [told] * probes, is_open=is_open)
+    return lambda: write_record(run.dir.isolation_json("a"), record)
+
+
+def test_a_benchmark_whose_nodes_are_isolated_ends_with_its_isolation(story: Make) -> None:
+    """The isolation begins a little after the benchmark has ended."""
+    run = story("a", "b")
+    run.header.suite["a"] = {"isolate": 2}
+    assert run.made().follow(
+        run.benchmark("a", "failed", "no"),
+        run.benchmark("b", "ok"),
+        None,
+        isolation(run, is_open=True),
+        isolation(run, is_open=True, probes=3),
+        isolation(run, is_open=False, probes=3),
+        lambda: pytest.fail("it follows on"),
+    )
+    assert run.told.ended == {"a": Verdict(Outcome.FAILED, "no"), "b": OK}
+    told = [text for text in run.told.messages if "isolation" in text]
+    assert told == [f"isolation of a: {count} probes have ended" for count in (1, 3)]
+
+
+def test_an_isolation_ends_with_its_job_at_the_latest(story: Make) -> None:
+    run = story("a")
+    run.header.suite["a"] = {"isolate": 2}
+    assert run.made().follow(
+        run.benchmark("a", "failed", "no"),
+        isolation(run, is_open=True),
+        run.job("TIMEOUT", ended=True),
+    )
+    assert run.follower.statuses == {"a": Status.FAILED}
+    assert run.state("a").is_final
+
+
+def test_one_that_was_isolated_before_is_not_followed(story: Make) -> None:
+    run = story("a", "b")
+    run.header.suite["a"] = {"isolate": 2}
+    run.benchmark("a", "failed")()
+    isolation(run, is_open=False)()
+    assert run.made().follow(run.benchmark("b", "ok"))

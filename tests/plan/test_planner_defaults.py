@@ -18,6 +18,13 @@ def test_caches_are_in_the_folder_of_the_benchmark():
     assert SETUP_TIMEOUT not in found  # its processes do not wait for each other
 
 
+def test_a_probe_finds_what_its_benchmark_compiled():
+    found = defaults(benchmark("gpt/probe3", plan=njobs(1)), "cuda", cluster().nodes, RUN)
+    assert found["TORCHINDUCTOR_CACHE_DIR"] == "/base/runs/one/gpt/cache/inductor"
+    recorder = found["TORCH_NCCL_DEBUG_INFO_TEMP_FILE"]
+    assert recorder == "/base/runs/one/gpt/probe3/flight_recorder.rank"
+
+
 @pytest.mark.parametrize(
     ("gpus", "cpus", "threads"), [(2, 16, "8"), (8, 8, "1"), (8, 4, "1"), (1, 192, "32")]
 )

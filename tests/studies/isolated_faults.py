@@ -34,10 +34,16 @@ LARGEST_SHARE = 2  # of the nodes, 1 / 2 are not in a fault
 
 
 def study(trials: int, flaky: float, seed: int = 1) -> Iterator[str]:
-    yield (
-        f"{'faults':11}{'nodes':>6}{'right':>8}{'wrong':>7}{'rounds':>16}{'bound':>7}"
-        f"{'within':>8}{'probes':>8}"
-    )
+    widths = {
+        "nodes": 6,
+        "right": 8,
+        "wrong": 7,
+        "rounds": 16,
+        "bound": 7,
+        "within": 8,
+        "probes": 8,
+    }
+    yield f"{'faults':11}" + "".join(f"{name:>{width}}" for name, width in widths.items())
     for kind, (bad, pairs, scale) in KINDS.items():
         for size in SIZES:
             if LARGEST_SHARE * (bad + 2 * pairs) > size:

@@ -34,7 +34,7 @@ from .grouping import grouped
 from .links import kinds_of
 from .model import Row
 from .statistics.values import NAN
-from .suspects import explaining, nodes_of_job, settings_of, suspects_of_row
+from .suspects import explaining, nodes_of_job, settings_of
 
 PCIE_LANE = {1: 0.25, 2: 0.5, 3: 8 * 128 / 130 / 8, 4: 16 * 128 / 130 / 8, 5: 32 * 128 / 130 / 8,
              6: 64 * 242 / 256 / 8}  # GB/s by generation  # fmt: skip
@@ -78,10 +78,9 @@ class Bounded(Struct, frozen=True):
 
 def bounds_of(row: Row) -> Iterator[Bounded]:
     """The bandwidths of a benchmark whose links are known."""
-    suspects = suspects_of_row(row)
     for each in (*_transfers(row), *_pairs(row), *_collectives(row)):
         if math.isfinite(each.share):
-            found = explaining(suspects, each.kinds, each.nodes)
+            found = explaining(row, each.kinds, each.nodes)
             yield replace(each, explained=", ".join(one.sentence for one in found))
 
 
@@ -118,27 +117,27 @@ def _pcie(gpu: Payload) -> Limit | None:
 
 
 def _nvlinks(records: Sequence[Record], *, of_pairs: bool) -> Limit | None:
-    """All links of a GPU; a pair has them to itself if a switch joins them."""
-    best = None
+    """All links of the GPU with most; a pair has them to itself if a switch joins them."""
+    found = []
     for record in records:
         for gpu in mapping_or_empty(record.accelerators.get("gpus")).values():
             told = mapping_or_empty(mapping_or_empty(gpu).get("nvlink"))
             links, each = told.get("links"), told.get("gb_s")
-            if not (type(links) is int and is_finite(each)) or (
-                of_pairs and not told.get("switched")
-            ):
-                return None
-            if best is None or links * each > best.gb_s:
-                best = Limit(links * each, f"{links} NVLinks of {each:g} GB/s")
-    return best
+            if type(links) is int and is_finite(each):
+                if of_pairs and not told.get("switched"):
+                    return None
+                found.append(Limit(links * each, f"{links} NVLinks of {each:g} GB/s"))
+    return max(found, key=lambda each: each.gb_s, default=None)
 
 
 def _pairs(row: Row) -> Iterator[Bounded]:
     """Of each way and node, the slowest pair within the node."""
-    limit = _nvlinks([process.record for process in row.counted], of_pairs=True)
+    kinds = kinds_of(row)
+    records = [process.record for process in row.counted] if kinds else []
+    limit = _nvlinks(records, of_pairs=True)
     if limit is None:
         return
-    for kind in kinds_of(row):
+    for kind in kinds:
         inside = [link for link in kind.links if link.nodes[0] == link.nodes[1]]
         for (node, ways), links in grouped(((e.nodes[0], e.ways), e) for e in inside).items():
             slowest = min(links, key=lambda link: link.gb_s)

@@ -1,6 +1,6 @@
 """The settings of nodes that are not good, or not as on most nodes, and what they may explain."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
@@ -64,16 +64,14 @@ def settings_of(run: Run) -> Mapping[str, Settings]:
 def suspects_of(run: Run) -> list[Suspect]:
     """In the order of the settings, then of the nodes; nodes of one product are compared."""
     told = settings_of(run)
-    found = []
+    found: list[Suspect | None] = []
     for name in audited() if told else ():
-        peers: dict[str, list[Values]] = defaultdict(list)
-        for known in told.values():
-            peers[_product(known)] += [known[name]] if name in known else []
-        for node, known in told.items():
-            if values := known.get(name):
-                suspect = _judged(name, node, values, _usual(peers[_product(known)]))
-                found += [suspect] if suspect else []
-    return found
+        known = {node: settings[name] for node, settings in told.items() if name in settings}
+        peers = grouped((_product(told[node]), values) for node, values in known.items())
+        usual = {product: _usual(all_values) for product, all_values in peers.items()}
+        for node, values in known.items():
+            found.append(_judged(name, node, values, usual[_product(told[node])]))
+    return [each for each in found if each is not None]
 
 
 def _product(known: Settings) -> str:
@@ -135,29 +133,24 @@ def costs_of(row: Row) -> frozenset[str]:
 
 
 @once
-def suspects_of_row(row: Row) -> list[Suspect]:
-    """Those of the nodes of a benchmark that can make it slow."""
-    kinds = costs_of(row)
+def suspects_of_row(row: Row) -> Mapping[str, Sequence[Suspect]]:
+    """Those of each node of a benchmark."""
     runs = {process.run.path: process.run for process in row.processes}
-    found = [each for run in runs.values() for each in suspects_of(run)]
-    return [each for each in found if kinds & set(each.setting.costs)]
+    return grouped((each.node, each) for run in runs.values() for each in suspects_of(run))
 
 
-def explaining(
-    suspects: Iterable[Suspect], kinds: Iterable[str], nodes: Sequence[str]
-) -> list[Suspect]:
+def explaining(row: Row, kinds: Iterable[str], nodes: Iterable[str]) -> list[Suspect]:
     """What may explain that such work is slow on these nodes; of several that say the same, one."""
-    fitting = [
-        each
-        for each in suspects
-        if each.node in nodes and not set(kinds).isdisjoint(each.setting.costs)
-    ]
+    known, order = suspects_of_row(row), list(audited())
+    found = [each for node in nodes for each in known.get(node, ())]
+    fitting = [each for each in found if not set(kinds).isdisjoint(each.setting.costs)]
+    fitting.sort(key=lambda each: order.index(each.name))
     return [replace(first, node=shown_nodes(those)) for first, those in alike(fitting)]
 
 
 def explained(finding: Finding, row: Row) -> Finding:
     """A finding about nodes, with the settings of these nodes that may explain it."""
-    found = explaining(suspects_of_row(row), costs_of(row), finding.nodes)
+    found = explaining(row, costs_of(row), finding.nodes)
     if not found:
         return finding
     said = ", ".join(each.sentence for each in found)

@@ -7,14 +7,14 @@ import pytest
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.bounds import Bounded, bounds_of
-from tests.support.settings_tree import GPU, SPOILT
-from tests.support.validated_runs import (
+from tests.support.runs_with_settings import (
     collective,
     settings_of_node,
     transfer,
     write_nodes,
     write_process,
 )
+from tests.support.settings_tree import GPU, SPOILT
 
 
 def of(run: Path) -> list[Bounded]:
@@ -210,6 +210,20 @@ def test_pairs_in_a_node(tmp_path: Path, ways: int, gb_s: float, limit: float) -
     direct = GPU | {"nvlink": {"links": 12, "gb_s": 25.0, "switched": False}}
     write_process(tmp_path / "b", "p", "", *pairs, device=None, gpu=direct)
     assert of(tmp_path / "b") == []
+
+
+@pytest.mark.parametrize("odd", ["n0", "n3"])
+def test_a_gpu_without_links_does_not_hide_the_bound(tmp_path: Path, odd: str) -> None:
+    dead = GPU | {"nvlink": {"links": 0, "gb_s": None, "switched": False}}
+    names = [f"n{k}" for k in range(4)]
+    settings = settings_of_node(tmp_path / "files")
+    write_nodes(tmp_path / "run", dict.fromkeys(names, settings), "c")
+    for name in names:
+        told = [collective(40.0, 2.0, "Ring", ranks=32)] if name == "n0" else []
+        gpu = dead if name == odd else GPU
+        write_process(tmp_path / "run", "c", name, *told, device=None, nodes=4, gpu=gpu)
+    (found,) = of(tmp_path / "run")
+    assert found.limit.gb_s == 400.0
 
 
 def test_a_setting_of_the_same_kind_on_the_same_node_is_named(tmp_path: Path) -> None:

@@ -10,14 +10,14 @@ from milabench_ddp.report.finding import Finding
 from milabench_ddp.report.suspects import ALL, costs_of, explained, settings_of, suspects_of
 from milabench_ddp.results.read_run import read_run
 from milabench_ddp.results.records import Run
-from tests.support.settings_tree import SPOILT
-from tests.support.validated_runs import (
+from tests.support.runs_with_settings import (
     collective,
     settings_of_node,
     transfer,
     write_nodes,
     write_process,
 )
+from tests.support.settings_tree import SPOILT
 
 
 @pytest.fixture(scope="module")

@@ -7,14 +7,14 @@ import pytest
 from milabench_ddp.node_settings import Settings
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.finding import Finding, Severity
-from tests.support.settings_tree import SPOILT
-from tests.support.validated_runs import (
+from tests.support.runs_with_settings import (
     collective,
     settings_of_node,
     transfer,
     write_nodes,
     write_process,
 )
+from tests.support.settings_tree import SPOILT
 
 OURS = ("degraded_node", "bad_setting", "unusual_setting", "different_nodes", "below_bound")
 

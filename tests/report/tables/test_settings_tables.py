@@ -4,8 +4,8 @@ from pathlib import Path
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.tables.settings_tables import bounds, settings
+from tests.support.runs_with_settings import settings_of_node, transfer, write_nodes, write_process
 from tests.support.settings_tree import SPOILT
-from tests.support.validated_runs import settings_of_node, transfer, write_nodes, write_process
 
 
 def test_settings_by_value(tmp_path: Path) -> None:

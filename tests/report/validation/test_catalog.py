@@ -6,7 +6,7 @@ import pytest
 
 from milabench_ddp.report.validation.peers import NODE, Judged
 from tests.support.result_files import config, end, rates, start, write
-from tests.support.validated_speeds import TAGS, failing, found, healthy, meta, planned
+from tests.support.validated_runs import TAGS, failing, found, healthy, meta, planned
 
 
 def test_a_device_without_peers_is_compared_with_its_past(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from milabench_ddp.report.validation.peers import NO_PEERS, NODE
 from tests.support.result_files import config, end, job, rates, start, steps, told, write
-from tests.support.validated_speeds import COUNT, TAGS, alone, failing, found, healthy, meta, series
+from tests.support.validated_runs import COUNT, TAGS, alone, failing, found, healthy, meta, series
 
 
 def test_healthy_devices_pass_with_what_would_have_been_found(tmp_path: Path) -> None:

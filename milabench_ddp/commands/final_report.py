@@ -46,7 +46,7 @@ def show(path: str | Path, out: TextIO, fail_on: str = Severity.ERROR) -> int:
     width = shown_width(out)
     made, text = in_spite_of_broken(lambda it: report_text(it, width), report_of([path]))
     is_real = all(each.name != PLANTED for each in made.findings)
-    if made.verdicts and not made.goes_on and is_real:
+    if made.verdicts and is_real and not (made.goes_on or made.cancelled):
         by_word = grouped((each.verdict, each.node) for each in made.verdicts)
         lists = {name: by_word.get(word, []) for name, word in NODE_LISTS.items()}
         for ring in filter(None, map(ring_order, made.rows)):

@@ -7,10 +7,12 @@ measured, or compared, is no fault.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from itertools import compress
 
 from msgspec.structs import replace
 
 from ...config.xids import ACTIONS
+from ...events import Outcome
 from ...hostlist import natural
 from ...results.records import Run, mapping_or_empty
 from ..finding import Finding, Severity
@@ -31,8 +33,11 @@ def verdicts_of(
     """A verdict for each node, in their natural order; none where nothing validates."""
     rows = [row for row in measured.rows if row.validates]
     nodes = _nodes(measured, rows)
-    against = grouped((node, each) for each in findings if each.fails for node in each.nodes)
-    unclear = grouped(_unclear(rows, findings, {*against}, nodes))
+    # what is the same on more than half of the nodes is no fault of theirs
+    blames = [each.fails and len({*each.nodes}) <= max(1, len(nodes) // 2) for each in findings]
+    against = grouped((node, each) for each in compress(findings, blames) for node in each.nodes)
+    others = [each for each, blamed in zip(findings, blames, strict=True) if not blamed]
+    unclear = grouped(_unclear(measured, rows, others, {*against}, nodes))
     beside = grouped((each.node, (row.name, each)) for row in rows for each in judge(row))
     made = []
     for node in nodes:
@@ -61,16 +66,22 @@ def _nodes(measured: Measurements, rows: Rows) -> list[str]:
 
 
 def _unclear(
-    rows: Rows, findings: Sequence[Finding], failing: set[str], nodes: Sequence[str]
+    measured: Measurements,
+    rows: Rows,
+    findings: Sequence[Finding],
+    failing: set[str],
+    nodes: Sequence[str],
 ) -> Iterator[tuple[str, str]]:
-    """The errors of which no node that failed is the cause, by the nodes that they are about."""
+    """What was stopped, and errors of which no failing node is the cause, by the nodes of each."""
     where = {row.name: {process.record.node for process in row.processes} for row in rows}
+    for failure in measured.failures:
+        if failure.outcome == Outcome.CANCELLED and failure.benchmark in where:
+            yield from ((node, f"{failure.benchmark}: {failure.reason}") for node in nodes)
     for each in findings:
-        if each.severity is not Severity.ERROR or each.fails or each.benchmark not in where:
-            continue
-        concerned = where[each.benchmark] or set(nodes)
-        if not concerned & failing:
-            yield from ((node, each.sentence) for node in each.nodes or concerned)
+        of_benchmark = where.get(each.benchmark, set())
+        concerned = {*each.nodes} or of_benchmark or set(nodes if each.benchmark in where else ())
+        if each.severity is Severity.ERROR and not (concerned | of_benchmark) & failing:
+            yield from ((node, each.sentence) for node in concerned)
 
 
 def _with_numbers(made: NodeVerdict, known: Sequence[tuple[str, Judged]]) -> NodeVerdict:

@@ -14,7 +14,7 @@ from milabench_ddp.commands.final_report import exit_code
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.finding import Finding, Severity
 from milabench_ddp.report.findings.finder import Measurements
-from milabench_ddp.report.model import Report, Row
+from milabench_ddp.report.model import Failure, Report, Row
 from milabench_ddp.report.node_verdict import NodeVerdict, Word
 from milabench_ddp.report.sentences import nodes_told, of_nodes
 from milabench_ddp.report.tables import REPORT_TABLES
@@ -119,6 +119,26 @@ def test_an_error_of_which_no_node_is_the_cause(tmp_path: Path) -> None:
     assert {each.reasons for each in made} == {("flops: it broke",)}
     explained = verdicts_of(planted(tmp_path / "b"), [broke, against("node2")], known)
     assert words(explained) == {"node1": "pass", "node2": "fail", "node10": "pass"}
+
+
+@pytest.mark.parametrize(("count", "word"), [(1, "fail"), (2, "cannot tell"), (3, "cannot tell")])
+def test_what_is_the_same_on_most_nodes_is_no_fault_of_theirs(
+    tmp_path: Path, count: int, word: str
+) -> None:
+    """A command of ``setup`` that fails everywhere, for example."""
+    states = {node: NodeState(node, NodeStatus.FAILED, "no module") for node in NODES[:count]}
+    planted(tmp_path, **states)
+    made = report_of([tmp_path])
+    assert {each.verdict for each in made.verdicts[:count]} == {word}
+    assert all("did not start: no module" in each.reasons[0] for each in made.verdicts[:count])
+
+
+def test_what_was_stopped_was_not_judged(tmp_path: Path) -> None:
+    stopped = Failure("flops", "run", None, "cancelled", "stopped on request")
+    measured = replace(planted(tmp_path), failures=(stopped,))
+    made = verdicts_of(measured, (), judge(*map(Known, NODES)))
+    assert words(made) == dict.fromkeys(NODES, "cannot tell")
+    assert made[0].reasons == ("flops: stopped on request",)
 
 
 def test_nodes_that_never_came_or_were_lost_fail(tmp_path: Path) -> None:

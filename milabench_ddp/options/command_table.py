@@ -40,8 +40,8 @@ examples:
 """
 _OF_VALIDATE = """\
 examples:
-  milabench validate --runner slurm --nodes 'node[1-8]'
-  milabench run ddp --runner slurm --nodes 4 --exclude-nodes @runs/latest/failing_nodes.txt
+  milabench validate --runner slurm --nodes 'node[1-8]' --name today
+  milabench run ddp --runner slurm --nodes 4 --exclude-nodes @runs/today/failing_nodes.txt
 """
 _OF_REPORT = """\
 examples:

@@ -31,14 +31,14 @@ def exit_code(report: Report, fail_on: str = Severity.ERROR) -> int:
 
     0: every benchmark ended ok, and measured something. 130: a run was cancelled. 1: anything else,
     such as a benchmark that failed, a run that has not ended, or a finding as serious as
-    ``fail_on``; ``none``: no finding counts. Of a validation that has ended, the verdicts on the
-    nodes count alone: 1, a node fails; 3, none does, but of some it cannot be told.
+    ``fail_on``; ``none``: no finding counts. Of a validation that has ended, the verdicts on its
+    nodes count first. 1: a node fails. 3: none does, but of some it cannot be told.
     """
     if report.cancelled:
         return CANCELLED
-    if report.verdicts and not report.goes_on:
-        return OF_WORST[worst(report.verdicts)]
     is_refused = fail_on != "none" and report.has(Severity(fail_on))
+    if report.verdicts and not report.goes_on:
+        return OF_WORST[worst(report.verdicts)] or FAILED * is_refused
     return SUCCEEDED if report.succeeded and not is_refused else FAILED
 
 

@@ -14,7 +14,7 @@ exit codes:
 _OF_NODES = """\
 exit codes:
   0    all nodes pass
-  1    a node fails
+  1    a node fails, or there is a finding of --fail-on
   2    wrong usage or configuration
   3    no node fails, but of some it cannot be told
   130  the run was cancelled, or this command was interrupted

@@ -79,7 +79,8 @@ def _unclear(
             yield from ((node, f"{failure.benchmark}: {failure.reason}") for node in nodes)
     for each in findings:
         of_benchmark = where.get(each.benchmark, set())
-        concerned = {*each.nodes} or of_benchmark or set(nodes if each.benchmark in where else ())
+        is_ours = each.benchmark in ("", *where)
+        concerned = {*each.nodes} or of_benchmark or set(nodes if is_ours else ())
         if each.severity is Severity.ERROR and not (concerned | of_benchmark) & failing:
             yield from ((node, each.sentence) for node in concerned)
 

@@ -117,6 +117,10 @@ def test_an_error_of_which_no_node_is_the_cause(tmp_path: Path) -> None:
     made = verdicts_of(planted(tmp_path), [broke], known)
     assert words(made) == dict.fromkeys(NODES, "cannot tell")
     assert {each.reasons for each in made} == {("flops: it broke",)}
+    of_run = verdicts_of(planted(tmp_path / "a"), [replace(broke, benchmark="")], known)
+    assert words(of_run) == dict.fromkeys(NODES, "cannot tell")
+    of_others = verdicts_of(planted(tmp_path / "o"), [replace(broke, benchmark="mine")], known)
+    assert words(of_others) == dict.fromkeys(NODES, "pass")
     explained = verdicts_of(planted(tmp_path / "b"), [broke, against("node2")], known)
     assert words(explained) == {"node1": "pass", "node2": "fail", "node10": "pass"}
 
@@ -181,7 +185,10 @@ def test_other_runs_judge_no_node(tmp_path: Path) -> None:
 def test_the_worst_is_the_exit_code(tmp_path: Path, all_of_them: list[str], code: int) -> None:
     planted(tmp_path)
     made = [NodeVerdict(f"n{k}", Word(word)) for k, word in enumerate(all_of_them)]
-    assert exit_code(replace(report_of([tmp_path]), verdicts=tuple(made))) == code
+    report = replace(report_of([tmp_path]), verdicts=tuple(made))
+    assert exit_code(report) == code
+    warned = replace(report, findings=(Finding("it drifts", severity=Severity.WARNING),))
+    assert exit_code(warned, "warning") == (code or 1)
 
 
 def measured_once(folder: Path, slow: str, random: Random) -> Report:

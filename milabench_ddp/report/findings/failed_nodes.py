@@ -1,6 +1,7 @@
 """Findings about nodes of a validation where a benchmark broke or hung, and elsewhere did not."""
 
 from collections.abc import Iterator
+from itertools import chain
 
 from ...events import Outcome, Status
 from ...results.state import LaunchState, RankCall
@@ -23,7 +24,8 @@ _NOWHERE = ("T", "t", "D", "Z", "")  # states of ``/proc`` in which a rank waits
 def failed_on_node(row: Row) -> Finds:
     """Nodes where processes that measure by themselves broke, and most others did not."""
     alone = [each for each in row.processes if each.is_alone] if row.validates else []
-    broke = [each for each in alone if each.status in _BROKE]
+    late = _late(row)  # it may have begun late, for want of a file system, say
+    broke = [each for each in alone if each.status in _BROKE and each.record.tag not in late]
     well = sum(each.status is Status.OK for each in alone)
     if len(broke) > well:
         return
@@ -64,6 +66,13 @@ def hung_on_node(row: Row) -> Finds:
                 evidence = {"ranks": [each.rank for _, each in stuck], "outcome": launch.outcome}
                 words = {"rank": call.rank, "call": call.call}
                 yield Found(node, evidence, words, nodes=(node,))
+
+
+def _late(row: Row) -> set[str]:
+    """The processes that still told data when they took too long."""
+    states = [each.run.state.benchmarks.get(row.name) for each in row.processes if each.run.state]
+    launches = chain.from_iterable(state.launches for state in states if state)
+    return {each.tag for launch in launches for each in launch.processes if each.goes_on}
 
 
 def _calls(launch: LaunchState) -> Iterator[tuple[str, RankCall]]:

@@ -74,15 +74,21 @@ def _unclear(
 ) -> Iterator[tuple[str, str]]:
     """What was stopped, and errors of which no failing node is the cause, by the nodes of each."""
     where = {row.name: {process.record.node for process in row.processes} for row in rows}
+    joint = {row.name for row in rows if not all(process.is_alone for process in row.processes)}
+    broke: dict[str, set[str]] = {}  # nodes, where each measures by itself
+    for row in rows:
+        if row.name not in joint:
+            broke[row.name] = {each.record.node for each in row.processes if each.failed}
     for failure in measured.failures:
         if failure.outcome == Outcome.CANCELLED and failure.benchmark in where:
             yield from ((node, f"{failure.benchmark}: {failure.reason}") for node in nodes)
     for each in findings:
-        of_benchmark = where.get(each.benchmark, set())
-        is_ours = each.benchmark in ("", *where)
-        concerned = {*each.nodes} or of_benchmark or set(nodes if is_ours else ())
-        if each.severity is Severity.ERROR and not (concerned | of_benchmark) & failing:
-            yield from ((node, each.sentence) for node in concerned)
+        name, own = each.benchmark, where.get(each.benchmark, set())
+        is_ours = name in where or not name
+        if each.severity is not Severity.ERROR or not is_ours or (name in joint and own & failing):
+            continue
+        concerned = {*each.nodes} or broke.get(name) or own or {*nodes}
+        yield from ((node, each.sentence) for node in concerned - failing)
 
 
 def _with_numbers(made: NodeVerdict, known: Sequence[tuple[str, Judged]]) -> NodeVerdict:

@@ -52,6 +52,22 @@ def test_nobody_is_in_a_run_that_does_not_validate(tmp_path: Path) -> None:
     assert run(tmp_path, "n1", tags=["other"]) == []
 
 
+def test_who_still_told_data_only_came_late(tmp_path: Path) -> None:
+    """It is not told whether the node is slow: no verdict on it, and the others pass."""
+    run(tmp_path, "n1")
+    tag, late = "b.D0.n1", Outcome.TIMEOUT
+    process = ProcessState(tag, 1, -15, late, "late", 0.0, 9.0, goes_on=True)
+    launch = LaunchState(None, late, "late", None, None, (process,), NODES)
+    write_state(tmp_path, "failed", {"b": "timeout"}, suite={"b": {"tags": TAGS}})
+    state = BenchmarkState("b", Status.TIMEOUT, "late", launches=[launch], nodes=NODES)
+    write_record(RunDir(tmp_path).state_json("b"), state)
+    made = report_of([tmp_path])
+    assert [each for each in made.findings if each.name == "failed_on_node"] == []
+    unclear = {each.node: each.reasons for each in made.verdicts}
+    assert any("timeout" in reason for reason in unclear["n1"]), unclear
+    assert not any("timeout" in reason for reason in unclear["n2"] + unclear["n3"])
+
+
 WAITS = {"waits_in": "all_reduce", "state": "S"}
 
 

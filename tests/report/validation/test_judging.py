@@ -42,12 +42,15 @@ class Known(Struct, frozen=True):
     smallest: float = 0.05
 
 
-def planted(folder: Path, nodes: Sequence[str] = NODES, **states: NodeState) -> Measurements:
+def planted(
+    folder: Path, nodes: Sequence[str] = NODES, *, is_joint: bool = False, **states: NodeState
+) -> Measurements:
     """A run of a benchmark with a process on each node; ``states`` of nodes that are not well."""
+    own = {"plan": {"method": "njobs", "n": 1}, "devices": [0]} if is_joint else {"device": 0}
     write_state(folder, "ok", {"flops": "ok"})
     for node in nodes:
         tag = ["flops", "D0", *filter(None, [node])]
-        settings = config("flops", tag=tag, device=0, tags=TAGS, num_machines=len(nodes))
+        settings = config("flops", tag=tag, tags=TAGS, num_machines=len(nodes), **own)
         about = line("meta", {"node": node, "os": {"nodename": "here"}})
         write(folder, ".".join(tag), settings, about, start(), rates([100.0] * 20), end(0))
         if node:
@@ -121,8 +124,15 @@ def test_an_error_of_which_no_node_is_the_cause(tmp_path: Path) -> None:
     assert words(of_run) == dict.fromkeys(NODES, "cannot tell")
     of_others = verdicts_of(planted(tmp_path / "o"), [replace(broke, benchmark="mine")], known)
     assert words(of_others) == dict.fromkeys(NODES, "pass")
-    explained = verdicts_of(planted(tmp_path / "b"), [broke, against("node2")], known)
-    assert words(explained) == {"node1": "pass", "node2": "fail", "node10": "pass"}
+
+
+def test_a_node_that_fails_explains_what_broke_on_all_together(tmp_path: Path) -> None:
+    found = Finding("flops: it broke", "flops", severity=Severity.ERROR), against("node2")
+    known = judge(*map(Known, NODES))
+    together = verdicts_of(planted(tmp_path / "a", is_joint=True), found, known)
+    assert words(together) == {"node1": "pass", "node2": "fail", "node10": "pass"}
+    apart = verdicts_of(planted(tmp_path / "b"), found, known)
+    assert words(apart) == {"node1": "cannot tell", "node2": "fail", "node10": "cannot tell"}
 
 
 @pytest.mark.parametrize(("count", "word"), [(1, "fail"), (2, "cannot tell"), (3, "cannot tell")])

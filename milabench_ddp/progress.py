@@ -6,6 +6,8 @@ from msgspec import Struct
 
 from .events import Event, Verdict
 
+Span = tuple[float, float]  # seconds since the epoch
+
 
 class LaunchCount(Struct, frozen=True):
     """The launches of a benchmark."""
@@ -45,8 +47,12 @@ class ProgressObserver:
             pauses: whether other benchmarks run before its next launch.
         """
 
-    def end(self, name: str, verdict: Verdict) -> None:
-        """A benchmark has ended, with all its repeats; it may never have begun."""
+    def end(self, name: str, verdict: Verdict, ran: Span | None = None) -> None:
+        """A benchmark has ended, with all its repeats; it may never have begun.
+
+        Args:
+            ran: from when to when, by the clock of its coordinator; None: it ends now.
+        """
 
     def message(self, text: str) -> None:
         """There is something else that the user should know."""

@@ -10,7 +10,7 @@ from contextlib import closing, nullcontext
 
 from ..events import Outcome, Status, Verdict
 from ..launch.stop_requests import StopRequests, stopped_by_signals
-from ..progress import ProgressObserver
+from ..progress import ProgressObserver, Span
 from ..results.isolation import read_isolation
 from ..results.lock import alive, is_alive
 from ..results.node_state import read_nodes
@@ -73,7 +73,7 @@ class RunFollower:
                 self.statuses[name] = state.status
                 self._open.remove(name)
                 if tells_ended:
-                    observer.end(name, state.verdict)
+                    observer.end(name, state.verdict, state.ran)
 
     def follow(self, until: Callable[[], bool]) -> bool:
         """Look until the run has ended, or ``until`` is true then; returns whether it has ended."""
@@ -120,7 +120,7 @@ class RunFollower:
         elif state.ended is not None:
             if state.ended != self._ends.get(name):
                 self._ends[name] = state.ended
-                self._end(name, state.verdict)
+                self._end(name, state.verdict, state.ran)
             if self._is_done(state):
                 self._open.remove(name)
         elif state.status is Status.LOST and not self._may_start_again:
@@ -169,9 +169,9 @@ class RunFollower:
             self._end(name, verdict)
         self._open.clear()
 
-    def _end(self, name: str, verdict: Verdict) -> None:
+    def _end(self, name: str, verdict: Verdict, ran: Span | None = None) -> None:
         self.statuses[name] = Status(verdict.outcome)
-        self._observer.end(name, verdict)
+        self._observer.end(name, verdict, ran)
 
 
 def follow_jobs(

@@ -43,10 +43,10 @@ class LiveProgress(PlainProgress):
     def write_passing(self, text: str) -> None:
         """Nothing: the view shows it."""
 
-    def write(self, text: str, style: str) -> None:
+    def write(self, text: str, style: str, when: float | None = None) -> None:
         from rich.text import Text
 
-        line = Text(time_and_text(text), style)
+        line = Text(time_and_text(text, when), style)
 
         def show() -> None:
             self._wipe_wrapped()

@@ -10,7 +10,7 @@ from ..errors import contained, reason_of
 from ..events import Ended, Event, Outcome, Verdict
 from ..hidden import SECRETS
 from ..hostlist import shown_nodes
-from ..progress import LaunchCount, ProgressObserver
+from ..progress import LaunchCount, ProgressObserver, Span
 from ..visible import in_line
 from .run_progress import Outline, RunProgress
 from .screen_thread import Job
@@ -88,11 +88,11 @@ class PlainProgress(ProgressObserver):
             self.write(text, "dim")
 
     @safe
-    def end(self, name: str, verdict: Verdict) -> None:
+    def end(self, name: str, verdict: Verdict, ran: Span | None = None) -> None:
         findings = self._known.findings_of(name) if verdict.is_ok else []
         with self._lock:
-            first, *others = self._known.end(name, verdict, findings)
-        self.write(first, _OUTCOME_STYLES.get(verdict.outcome, "red"))
+            first, *others = self._known.end(name, verdict, findings, ran)
+        self.write(first, _OUTCOME_STYLES.get(verdict.outcome, "red"), ran and ran[1])
         for line in others:
             self.write(line, "yellow")
 
@@ -104,13 +104,13 @@ class PlainProgress(ProgressObserver):
         """Write what a live view shows for as long as it lasts."""
         self.write(text, "")
 
-    def write(self, text: str, style: str) -> None:
+    def write(self, text: str, style: str, when: float | None = None) -> None:
         del style
         side = self._known.outline.side
-        line = time_and_text(f"{side}: {text}" if side else text)
+        line = time_and_text(f"{side}: {text}" if side else text, when)
         self._put(partial(print, line, file=self._out, flush=True))
 
 
-def time_and_text(text: str) -> str:
+def time_and_text(text: str, when: float | None = None) -> str:
     """A line of the display: what it says, after the time of day, without secrets."""
-    return f"{time.strftime('%H:%M:%S')} {in_line(SECRETS.hide(text))}"
+    return f"{time.strftime('%H:%M:%S', time.localtime(when))} {in_line(SECRETS.hide(text))}"

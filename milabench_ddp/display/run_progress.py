@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct, ValidationError, convert, field, to_builtins
 from ..errors import shortened
 from ..events import Data, Ended, Event, Metrics, Note, Outcome, Output, Started, Verdict
 from ..metric_line import MetricLine
-from ..progress import LaunchCount
+from ..progress import LaunchCount, Span
 from ..results.rates import is_finite, is_warmup
 from ..results.run_dir import RunDir
 from ..samples import DeviceSample, HostSample
@@ -186,7 +186,9 @@ class RunProgress:
         found = findings_of_benchmark(self.outline.run, name)
         return [f"{each.severity}  {each.sentence}" for each in found]
 
-    def end(self, name: str, verdict: Verdict, findings: Sequence[str] = ()) -> list[str]:
+    def end(
+        self, name: str, verdict: Verdict, findings: Sequence[str] = (), ran: Span | None = None
+    ) -> list[str]:
         self.outcomes[name] = verdict.outcome
         text = f"{name}: {verdict.outcome}"
         if name in self.paused:
@@ -194,6 +196,8 @@ class RunProgress:
         if name in self.running:
             benchmark = self.running.pop(name)
             took = self.clock() - benchmark.began
+            if ran is not None and benchmark.done < 2:  # there were no pauses
+                took = ran[1] - ran[0]
             self._seconds.setdefault(name, took)
             text += f" in {took:.1f} s"
             if benchmark.rates:

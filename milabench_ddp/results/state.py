@@ -148,6 +148,10 @@ class BenchmarkState(Struct):
         self.ended = time.time()
 
     @property
+    def ran(self) -> tuple[float, float] | None:
+        return None if self.started is None or self.ended is None else (self.started, self.ended)
+
+    @property
     def launch_seconds(self) -> float | None:
         known = [launch.seconds for launch in self.launches if launch.verdict.is_ok]
         return sum(known) / len(known) if known else None

@@ -122,7 +122,7 @@ class _Stopwatch(ProgressObserver):
         """A benchmark begins."""
         self.begun = time.perf_counter()
 
-    def end(self, _: str, verdict: Verdict) -> None:
+    def end(self, _: str, verdict: Verdict, *__: object) -> None:
         """A benchmark has ended."""
         if not verdict.is_ok:
             raise FailedRunError(verdict.reason)

@@ -15,6 +15,7 @@ from milabench_ddp.results.isolation import IsolationRecord, ProbeRecord
 from milabench_ddp.results.lock import alive
 from milabench_ddp.results.read_state import read_benchmark
 from milabench_ddp.results.state import (
+    BenchmarkState,
     LaunchState,
     ProcessState,
     Repeats,
@@ -99,6 +100,19 @@ def test_what_a_job_left_when_it_ended(
         assert state.interrupted
         assert not state.is_final
     assert run.header.jobs[0].state == word
+
+
+def test_when_a_benchmark_ran_is_by_the_clock_of_its_coordinator(story: Make) -> None:
+    """An hour behind that of this host; of one whose end this host must tell, it is not known."""
+    run = story("a", "b")
+    began = time.time() - 3600.0
+    state = BenchmarkState("a", Status.OK, started=began, ended=began + 20.0)
+    assert run.follow(
+        lambda: write_record(run.dir.state_json("a"), state),
+        run.benchmark("b", "running", started=began),
+        run.job("TIMEOUT", ended=True),
+    )
+    assert run.told.ran == {"a": (began, began + 20.0), "b": None}
 
 
 def test_what_its_coordinator_said_last_is_not_written_over(story: Make) -> None:

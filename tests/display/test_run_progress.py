@@ -156,6 +156,15 @@ def test_an_end_is_told_with_its_time_its_rate_and_its_reason():
     assert known.running == {}
 
 
+@pytest.mark.parametrize(("done", "said"), [(0, "7.5"), (1, "7.5"), (2, "12.0")])
+def test_how_long_one_elsewhere_took_is_by_the_clock_that_is_there(done, said):
+    known, clock = running("a")
+    clock.sleep(12.0)
+    if done:
+        known.launch_ended("a", LaunchCount(done, done), pauses=False)
+    assert known.end("a", OK, ran=(1000.0, 1007.5)) == [f"a: ok in {said} s"]
+
+
 def test_what_begins_again_has_not_ended():
     known, clock = running("a", "b")
     known.end("a", Verdict(Outcome.LOST))

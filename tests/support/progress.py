@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from milabench_ddp.events import Data, Ended, Event, Note, Outcome, Started, Verdict
-from milabench_ddp.progress import LaunchCount, ProgressObserver
+from milabench_ddp.progress import LaunchCount, ProgressObserver, Span
 from tests.support.dispatch import Clock
 
 OK = Verdict(Outcome.OK)
@@ -20,6 +20,7 @@ class RecordedProgress(ProgressObserver):
         self.ago: dict[str, float] = {}
         self.events: list[Event] = []
         self.ended: dict[str, Verdict] = {}
+        self.ran: dict[str, Span | None] = {}
         self.launches: list[tuple[str, int, int, bool]] = []
 
     def begin(self, name: str, nodes: Sequence[str], limit: float, ago: float = 0.0) -> None:
@@ -35,8 +36,9 @@ class RecordedProgress(ProgressObserver):
         self.launches.append((name, count.done, count.expected, pauses))
         self.messages.append(text)
 
-    def end(self, name: str, verdict: Verdict) -> None:
+    def end(self, name: str, verdict: Verdict, ran: Span | None = None) -> None:
         self.ended[name] = verdict
+        self.ran[name] = ran
 
     def message(self, text: str) -> None:
         self.messages.append(text)

@@ -95,7 +95,8 @@ class IsolationRun:
 
     def begin(self, nodes: Nodes) -> list[BenchmarkRun]:
         """The next probes, on those of their nodes that can be used; none runs any more."""
-        alive = {node.name for node in self._nodes if node.rank in nodes.alive}
+        usable = set(nodes.alive)
+        alive = {node.name for node in self._nodes if node.rank in usable}
         if {*self._known, *self._ended} >= {*self._planner.round}:
             self._end_round()
         if self.record.is_open and not alive:

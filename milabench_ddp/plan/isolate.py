@@ -130,10 +130,12 @@ class Isolation:
         self._good += [node for node in beside if node not in {*bad, *self._good}]
         pairs = chain.from_iterable(combinations(group, 2) for group in suspects)
         tasks = [self._decide(pair, self._good) for pair in pairs if bad.isdisjoint(pair)]
-        decided += yield from side_by_side(tasks)
-        bad |= {each.nodes[0] for each in self.bad if len(each.nodes) == 1}
+        self._condemn(decided + (yield from side_by_side(tasks)))
+
+    def _condemn(self, decided: Sequence[Condemned | None]) -> None:
         self.bad += [each for each in decided if each]
         # what was bad together was so by a node that is bad alone
+        bad = {each.nodes[0] for each in self.bad if len(each.nodes) == 1}
         self.bad = [each for each in self.bad if len(each.nodes) == 1 or bad.isdisjoint(each.nodes)]
 
     def _decide(
@@ -188,6 +190,9 @@ class Isolation:
             group = (*rest[:joined], last) if joined < least else (rest[joined - 1], last)
             if joined == size - 1 and (yield from self._is_scale(rest, size)):
                 self.scale = size
+                return True
+            if joined >= least:  # each was good with others
+                self._condemn((yield from side_by_side([self._decide(group, self._good)])))
                 return True
         yield from self._examine([group])
         return True

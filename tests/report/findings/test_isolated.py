@@ -87,6 +87,13 @@ def test_what_was_not_explained_is_said(tmp_path: Path, changes: dict[str, Any],
     assert told in one.sentence
 
 
+def test_what_goes_on_with_an_isolation_is_told_until_it_is_done(tmp_path: Path) -> None:
+    planted(tmp_path, is_open=True)
+    assert report_of([tmp_path]).runs[0].resume == f"milabench run --resume {tmp_path}"
+    planted(tmp_path)
+    assert report_of([tmp_path]).runs[0].resume == ""
+
+
 def test_nothing_is_said_where_nothing_is_slow_or_nothing_was_probed(tmp_path: Path) -> None:
     planted(tmp_path / "fast", whole_fails=False)
     assert found(tmp_path / "fast") == []

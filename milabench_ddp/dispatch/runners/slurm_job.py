@@ -28,7 +28,7 @@ from ...launch.stop_requests import StopRequests, stopped_by_signals
 from ...machine.detect import detect
 from ...progress import ProgressObserver
 from ...results.lock import held, holder, host_of
-from ...results.node_state import NodeStatus, begin_attempt, leave_out
+from ...results.node_state import NodeStatus, begin_attempt
 from ...results.read_state import ignore, read_benchmark, read_header, require_state
 from ...results.run_dir import RunDir, save_state
 from ...results.state import BenchmarkState, JobState
@@ -85,21 +85,19 @@ class JobTask(Struct, frozen=True):
             benchmarks = missing_of_job(run, plan, self.job)
             if not benchmarks:
                 return Outcome.OK  # a job that starts again may have nothing left to do
+            if earlier and own_id():
+                _note_lost(run, earlier)
             begin_attempt(run, {job.id for job in read_header(run).jobs} - {own_id()})
             with slurm_queue.ended_by_slurm():
-                return self._run(run, plan, benchmarks, earlier)
+                return self._run(run, plan, benchmarks)
 
-    def _run(
-        self, run: RunDir, plan: RunPlan, benchmarks: Sequence[Benchmark], earlier: str
-    ) -> str:
+    def _run(self, run: RunDir, plan: RunPlan, benchmarks: Sequence[Benchmark]) -> str:
         with ExitStack() as stack:
             requests = stack.enter_context(closing(StopRequests()))
             stack.enter_context(stopped_by_signals(requests))
             # the warning of a time limit; submitit's handler would requeue the job
             signal.signal(signal.SIGUSR2, lambda *_: requests.stop())
             observer = PlainProgress(sys.stdout)
-            if earlier and own_id():
-                _note_lost(run, earlier, observer)
             count = most_nodes(benchmarks, plan.nodes) + plan.spare
             nodes = stack.enter_context(self._nodes(run, plan, count, requests, observer))
             coordinator = Coordinator(
@@ -157,13 +155,12 @@ class JobTask(Struct, frozen=True):
                 yield nodes
 
 
-def _note_lost(run: RunDir, host: str, observer: ProgressObserver) -> None:
+def _note_lost(run: RunDir, host: str) -> None:
     """Record the node whose coordinator ended without a word: without power, or killed."""
     state = slurm_queue.node_state(host)
     says = f", and Slurm says that it is {state}" if state else ""
-    records = NodeRecords(run, [host], observer)
+    records = NodeRecords(run, [host], PlainProgress(sys.stdout))
     records.set(host, NodeStatus.LOST, f"had the coordinator, which ended without a word{says}")
-    records.change(host, leave_out(records.states[host]))  # what is measured from now on is right
     records.tell()
 
 
@@ -176,9 +173,8 @@ def parts(hosts: Sequence[Host]) -> list[Sequence[Host]]:
 def _end_waiting(run: RunDir, benchmarks: Iterable[Benchmark], stopped: Verdict) -> None:
     verdict = BEFORE_IT_BEGAN if stopped == slurm_queue.LIMIT else stopped
     for benchmark in benchmarks:
-        state = read_benchmark(run, benchmark.name, ignore)
-        if state is None or not state.status.has_ended:
-            state = state or BenchmarkState(benchmark.name)
+        state = read_benchmark(run, benchmark.name, ignore) or BenchmarkState(benchmark.name)
+        if not state.status.has_ended:
             state.end(verdict)
             save_state(run, run.state_json(benchmark.name), state)
 

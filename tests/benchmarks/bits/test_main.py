@@ -1,5 +1,7 @@
 """The bit check, from the program to the finding; one bit is flipped where the test says."""
 
+import math
+
 import pytest
 import torch
 
@@ -102,6 +104,31 @@ def test_what_is_not_deterministic_is_refused_and_not_called_corruption(wire, mo
     (error,) = [p["$data"] for p in wire.close() if p.get("$event") == "error"]
     assert error["type"] == "UnsupportedError"
     assert not torch.are_deterministic_algorithms_enabled()
+
+
+@pytest.mark.parametrize(
+    ("fault", "step", "wrong_nodes"),
+    [("flip:7", 7, {"node2"}), ("flip_always:3", 3, {"node2"}), ("flip:7@node9", None, set())],
+)
+def test_a_planted_bit_is_flipped_told_and_found(tmp_path, monkeypatch, fault, step, wrong_nodes):
+    right = computed(tmp_path, monkeypatch)
+    monkeypatch.setenv("MILABENCH_PLANT", fault)
+    monkeypatch.setenv("MILABENCH_NODE", "node2")
+    planted = computed(tmp_path, monkeypatch, name="planted")
+    told = [p["planted"] for p in planted if "planted" in p]
+    assert told == ([{"fault": fault, "node": "node2"}] if wrong_nodes else [])
+    each = found(tmp_path, [right, right, planted])
+    assert {node for one in each for node in one.nodes} == wrong_nodes
+    assert [one.evidence["step"] for one in each] == ([step] if wrong_nodes else [])
+
+
+def test_a_planted_nan_is_that_of_the_loss_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("MILABENCH_PLANT", "nan:10")
+    payloads = computed(tmp_path, monkeypatch)
+    losses = {p["step"]: p["loss"] for p in payloads if "loss" in p}
+    assert losses
+    assert all(math.isnan(loss) == (step >= 10) for step, loss in losses.items())
+    assert found(tmp_path, [payloads]) == []
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from dataclasses import fields
 
 from msgspec import Struct
 
+from ..dispatch.node_request import NodeRequest
 from ..errors import SelectionError, count_text
 from ..hazards import PLANT
 from ..hostlist import hostlist, natural
@@ -43,7 +44,7 @@ class Fault(Struct, frozen=True):
 
 FAULTS = (
     Fault(CONTROL, CONTROL, "membw-triad"),
-    Fault("a slow device", "slow:0.5@{node}", "membw-triad"),
+    Fault("a slow device", "slow:0.5@{node}", "membw-triad", 3),
     Fault("a slow link", "delay_link:50@{node}..{other}", "pairs", 4),
     Fault("a bit that flips once", "flip:7@{node}", "bits"),
     Fault("a bit that is always wrong", "flip_always:7@{node}", "bits", 3),
@@ -120,14 +121,14 @@ def main(options: ValidateOptions) -> int:
     if given := [name for name in CHOSEN if getattr(options, name)]:
         raise SelectionError(f"--rehearse chooses what runs: leave out --{given[0]}")
     profile = setup.resolve_runner(options, system := setup.read_system_of(options))
-    nodes = setup.node_request(options, system, profile).nodes
+    request = setup.node_request(options, system, profile)
     name, lines = options.name or default_name(), []
     is_cancelled = False
     try:
         for number, fault in enumerate(FAULTS):
             said = f"rehearsal {name}: {fault.name}, {number + 1} of {len(FAULTS)}"
             print(said, file=sys.stderr, flush=True)
-            lines.append(_line(options, fault, number, nodes, f"{name}.{number}"))
+            lines.append(_line(options, fault, number, request, f"{name}.{number}"))
     except KeyboardInterrupt:
         is_cancelled = True
     sys.stdout.write(text_of(_blocks(lines), final_report.shown_width(sys.stdout)))
@@ -137,8 +138,12 @@ def main(options: ValidateOptions) -> int:
     return final_report.SUCCEEDED if is_diagonal else final_report.FAILED
 
 
-def _line(options: ValidateOptions, fault: Fault, number: int, nodes: int, name: str) -> Line:
+def _line(
+    options: ValidateOptions, fault: Fault, number: int, request: NodeRequest, name: str
+) -> Line:
     """Plant a fault as often as ``--repeat`` says, on one node after the other."""
+    nodes = request.nodes
+    hosts = [host.name for host in sorted(request.hosts, key=lambda host: not host.main)]
     if nodes < fault.least_nodes:
         return Line(fault, why_not=f"not planted: it needs {fault.least_nodes} nodes")
     trials: list[Trial] = []
@@ -162,13 +167,14 @@ def _line(options: ValidateOptions, fault: Fault, number: int, nodes: int, name:
         folder = RunDir(setup.base_folder(options) / "runs" / f"{name}.{repeat}")
         if fault.on_gpus and read_header(folder).machine["accelerators"]["arch"] == "cpu":
             return Line(fault, why_not="not planted: no GPU")
-        trials.append(_trial(folder, ends if fault.name != CONTROL else ()))
+        trials.append(_trial(folder, ends if fault.name != CONTROL else (), hosts))
     return Line(fault, trials)
 
 
-def _trial(folder: RunDir, ends: Sequence[int]) -> Trial:
+def _trial(folder: RunDir, ends: Sequence[int], hosts: Sequence[str]) -> Trial:
+    """What the run tells; ``hosts`` are in the order of their ranks, as others are by name."""
     report = report_of([folder.path])
-    names = sorted((each.node for each in report.verdicts), key=natural)  # as ranks are
+    names = hosts or sorted((each.node for each in report.verdicts), key=natural)
     where = frozenset(names[end] for end in ends if end < len(names))
     failing = frozenset(each.node for each in report.verdicts if each.verdict is Word.FAIL)
     found = [each for each in report.findings if each.nodes and where.issuperset(each.nodes)]

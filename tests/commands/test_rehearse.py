@@ -134,6 +134,23 @@ def test_what_runs_has_its_fault_and_a_name_of_its_own(rehearsed):
     assert texts[4:6] == ["delay_link:50@2..3", "delay_link:50@3..0"]
 
 
+def test_hosts_have_the_ranks_of_their_system_file(rehearsed, tmp_path):
+    """The one that coordinates is the first, then they are as they stand in the file."""
+    listed = [f"{{name: {name}, ip: 10.0.0.1}}" for name in ("node3", "node1", "node0")]
+    listed.insert(2, "{name: node2, ip: 10.0.0.1, main: true}")
+    nodes = "".join(f"    - {each}\n" for each in listed)
+    (tmp_path / "system.yaml").write_text(f"system:\n  nodes:\n{nodes}")
+    ranks = ["node2", "node3", "node1", "node0"]
+
+    def by_rank(options: RunOptions, text: str) -> set[str]:
+        return {ranks[int(name.removeprefix("node"))] for name in its_nodes(text)}
+
+    words = ("--system", str(tmp_path / "system.yaml"), "--runner", "ssh")
+    code, table, _ = rehearsed(by_rank, *words)
+    assert code == 0
+    assert table["a slow device"]["where"] == "node3"
+
+
 def test_what_cannot_be_planted_is_no_miss(rehearsed):
     def without_pairs(options: RunOptions, text: str) -> set[str]:
         if options.select == ("pairs",):

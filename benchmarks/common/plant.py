@@ -122,9 +122,9 @@ class Plants:
 
     def steps(self, timed: Iterator[Batch], device: torch.device) -> Iterator[Batch]:
         """The same batches; what is planted happens at the beginning of the body of its step."""
-        if not self._here:
-            yield from timed
-            return
+        return self._struck(timed, device) if self._here else timed
+
+    def _struck(self, timed: Iterator[Batch], device: torch.device) -> Iterator[Batch]:
         slower = self._slower(device)
         for batch in timed:
             self._step += 1

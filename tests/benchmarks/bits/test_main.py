@@ -1,6 +1,7 @@
 """The bit check, from the program to the finding; one bit is flipped where the test says."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -129,6 +130,26 @@ def test_a_planted_nan_is_that_of_the_loss_alone(tmp_path, monkeypatch):
     assert losses
     assert all(math.isnan(loss) == (step >= 10) for step, loss in losses.items())
     assert found(tmp_path, [payloads]) == []
+
+
+def test_two_gpus_are_alike_whatever_their_host_is(monkeypatch):
+    """What decides how a GPU adds is in it, and what else differs is not."""
+    args = bits.options().parse_args([])
+    facts = {"kind": "cuda", "name": "H100", "torch": "2.11", "cuda": "13.0", "cudnn": "9.19"}
+    facts |= {"threads": 8, "cpus": "0-7", "uuid": "GPU-1"}
+
+    def alike(**changes):
+        shown = {"multi_processor_count": 132} | changes
+        monkeypatch.setattr(bits, "told", lambda _: facts | changes)
+        monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: SimpleNamespace(**shown))
+        return bits.like(torch.device("cuda", 0), args)
+
+    usual = alike()
+    for change in ({"uuid": "GPU-2"}, {"cpus": "8-15"}, {"threads": 4}):
+        assert alike(**change) == usual
+    different = {"name": "H200", "cuda": "12.9", "cudnn": "9.1", "multi_processor_count": 114}
+    for name, value in different.items():
+        assert alike(**{name: value}) != usual
 
 
 @pytest.mark.slow

@@ -40,7 +40,7 @@ def test_it_is_nowhere_else(where):
     assert not planted.flips(7, 8)
     assert told(planted) == []
     batches = iter(range(3))
-    assert list(planted.steps(batches, HOST)) == [0, 1, 2]
+    assert planted.steps(batches, HOST) is batches  # nothing is in the way of what is measured
 
 
 def test_a_process_alone_on_a_device_is_named_as_visible_devices_are():

@@ -66,6 +66,11 @@ def is_of_each_node(plan: object) -> bool:
     return isinstance(plan, Mapping) and plan.get("each") == "node"
 
 
+def spans_nodes(plan: object) -> bool:
+    """Whether ranks on different nodes wait for each other, by such a plan."""
+    return bool(recorded_jobs(plan)) and not is_of_each_node(plan)
+
+
 _Images = Annotated[int, Meta(ge=1, le=10**8)]
 _Folder = Annotated[
     str, Meta(pattern=rf"\A{NAME.pattern}\Z", description="the name of a folder, without `/`")

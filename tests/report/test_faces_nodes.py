@@ -42,9 +42,9 @@ def test_its_text(made: Report) -> None:
 
 def test_its_table(made: Report) -> None:
     table = REPORT_TABLES["verdicts"](made)
-    write = FORMATS["csv"].table
+    write = FORMATS["markdown"].table
     assert write is not None
-    check_golden("report/verdicts.csv", write(table))
+    check_golden("report/verdicts.md", write(table))
 
 
 def test_others_have_all_nodes_too(made: Report) -> None:

@@ -23,7 +23,7 @@ with open(os.environ["MILABENCH_METRICS"], "a") as out:
         if step == 40 and kind == "hangs":
             os.kill(os.getpid(), signal.SIGSTOP)
         line = {"task": "train", "rate": random.gauss(usual, 1), "units": "items/s", "steps": 1}
-        out.write(json.dumps(line) + "\\n")
+        out.write(json.dumps(line | {"rank": int(os.environ.get("RANK", 0))}) + "\\n")
 """
 SUITE = """\
 one: {program: p.py, plan: {method: per_gpu}, tags: [validate, quick], max_duration: 60}

@@ -11,6 +11,7 @@ from itertools import compress
 
 from msgspec.structs import replace
 
+from ...config.schema import spans_nodes
 from ...config.xids import ACTIONS
 from ...events import Outcome
 from ...hostlist import natural
@@ -74,7 +75,7 @@ def _unclear(
 ) -> Iterator[tuple[str, str]]:
     """What was stopped, and errors of which no failing node is the cause, by the nodes of each."""
     where = {row.name: {process.record.node for process in row.processes} for row in rows}
-    joint = {row.name for row in rows if not all(process.is_alone for process in row.processes)}
+    joint = {row.name for row in rows if spans_nodes(row.config.get("plan"))}
     broke: dict[str, set[str]] = {}  # nodes, where each measures by itself
     for row in rows:
         if row.name not in joint:
@@ -83,11 +84,11 @@ def _unclear(
         if failure.outcome == Outcome.CANCELLED and failure.benchmark in where:
             yield from ((node, f"{failure.benchmark}: {failure.reason}") for node in nodes)
     for each in findings:
-        name, own = each.benchmark, where.get(each.benchmark, set())
+        name, own = each.benchmark, where.get(each.benchmark) or {*nodes}
         is_ours = name in where or not name
         if each.severity is not Severity.ERROR or not is_ours or (name in joint and own & failing):
             continue
-        concerned = {*each.nodes} or broke.get(name) or own or {*nodes}
+        concerned = {*each.nodes} or broke.get(name) or own
         yield from ((node, each.sentence) for node in concerned - failing)
 
 

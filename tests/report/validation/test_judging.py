@@ -131,6 +131,9 @@ def test_a_node_that_fails_explains_what_broke_on_all_together(tmp_path: Path) -
     known = judge(*map(Known, NODES))
     together = verdicts_of(planted(tmp_path / "a", is_joint=True), found, known)
     assert words(together) == {"node1": "pass", "node2": "fail", "node10": "pass"}
+    measured = planted(tmp_path / "c", is_joint=True)
+    never_ran = replace(measured, rows=[replace(measured.rows[0], processes=())])
+    assert words(verdicts_of(never_ran, found, known)) == words(together)
     apart = verdicts_of(planted(tmp_path / "b"), found, known)
     assert words(apart) == {"node1": "cannot tell", "node2": "fail", "node10": "cannot tell"}
 

@@ -220,22 +220,29 @@ def placed(profile: RunnerProfile, nodes: int) -> RunnerProfile:
     """The profile for a job on this many nodes, of those that its ``nodelist`` names.
 
     Slurm gives a job all nodes of its list, and refuses one that asks for fewer. So if the list is
-    longer, every other node is excluded instead, and Slurm chooses from the list. A name that it
-    does not know stays in the list, for Slurm to refuse. The profile stays as it is if Slurm does
-    not answer.
+    longer, every other node is excluded instead, and Slurm chooses from the list. It also refuses a
+    node that is listed and excluded: that leaves the list, and Slurm chooses another. A name that
+    it does not know stays in the list, for Slurm to refuse. The profile stays as it is if Slurm
+    does not answer.
     """
     stated = profile.options.get(NODELIST)
     if not isinstance(stated, str):
         return profile
     listed = expanded(stated)
     known = (output_of("sinfo", "--all", "--noheader", "--Node", "--format=%N") or "").split()
-    if len(listed) <= nodes or not known:
+    if not known:
         return profile
     options = {name: value for name, value in profile.options.items() if name != NODELIST}
+    if len(listed) <= nodes:
+        excluded = set(expanded(profile.exclude or ""))
+        if excluded.isdisjoint(listed):
+            return profile
+        kept = [name for name in listed if name not in excluded]
+        return replace(profile, options=options | ({NODELIST: hostlist(kept)} if kept else {}))
     if unknown := set(listed).difference(known):
         options[NODELIST] = hostlist(unknown)
-    excluded = [profile.exclude or "", hostlist(set(known).difference(listed))]
-    return replace(profile, options=options, exclude=",".join(filter(None, excluded)) or None)
+    others = [profile.exclude or "", hostlist(set(known).difference(listed))]
+    return replace(profile, options=options, exclude=",".join(filter(None, others)) or None)
 
 
 def expanded(nodes: str) -> list[str]:

@@ -64,6 +64,13 @@ def test_a_job_on_as_many_nodes_as_are_listed_or_more_keeps_the_list() -> None:
 
 
 @pytest.mark.usefixtures("cluster")
+def test_a_node_that_is_listed_and_excluded_leaves_the_list() -> None:
+    """As `--resume --exclude-nodes` asks after a node is lost: Slurm chooses another."""
+    assert placed(listed("n[1-3]", "n2,n5"), 3).options["nodelist"] == "n[1,3]"
+    assert "nodelist" not in placed(listed("n2", "n2"), 1).options
+
+
+@pytest.mark.usefixtures("cluster")
 def test_a_name_that_slurm_does_not_know_stays_for_slurm_to_refuse() -> None:
     assert placed(listed("n1,m2,n3"), 1).options["nodelist"] == "m2"
 

@@ -21,7 +21,7 @@ from .node_verdict import NodeVerdict, Word, worst
 from .run_info import RunInfo
 
 NAMES = 5  # in a sentence
-REASONS = 3  # of a node
+REASONS, MOST_TOLD = 3, 12  # of a node; of nodes that do not pass
 _SOURCE = re.compile(r" \([^()]*:\d+\)$")  # the place in the configuration: (file:line)
 _PRESET = re.compile(r"(disabled by the preset [^:]+): .*")  # `milabench list` says why
 
@@ -71,14 +71,23 @@ def of_nodes(verdicts: Sequence[NodeVerdict]) -> str:
 
 
 def nodes_told(verdicts: Sequence[NodeVerdict]) -> Iterator[str]:
-    """What is said of each node of a validation, once for all of which it is the same."""
+    """What is said of each node of a validation, once for all of which it is the same.
+
+    Of many that differ, the rest is counted; all that pass are one.
+    """
     alike = grouped(((each.verdict, _without_name(each), each.action), each) for each in verdicts)
-    for word, _, action in sorted(alike, key=lambda key: list(Word).index(key[0])):
-        first, *others = alike[word, _, action]
+    ordered = sorted(alike, key=lambda key: list(Word).index(key[0]))
+    told = [key for key in ordered if key[0] is not Word.PASS]
+    if len(told) > MOST_TOLD:
+        ordered = [key for key in ordered if key not in told[MOST_TOLD:]]
+    for key in ordered:
+        (word, _, action), (first, *others) = key, alike[key]
         nodes = shown_nodes(each.node for each in (first, *others))
         what = f" -> {action}" if action else ""
         why = "".join(f"; {reason}" for reason in first.reasons[:REASONS])
         yield f"{word}: {nodes}{why.replace(';', ':', 1)}{what}"
+    if count := sum(len(alike[key]) for key in told[MOST_TOLD:]):
+        yield f"and {count_text(count, 'node')} more that do not pass: --table verdicts has all"
 
 
 def _without_name(verdict: NodeVerdict) -> tuple[str, ...]:

@@ -83,7 +83,12 @@ def judged(row: Row) -> Sequence[Judged]:
             for number, of in enumerate(earlier_rows(row), 1):
                 family = _families(of).get(key, [])
                 earlier += [replace(each, run=number) for each in family if not each.why]
-            told = list(_beside(known, earlier, len(names) * len(families))) or told
+            beside = list(_beside(known, earlier, len(names) * len(families)))
+            by_place = {(each.node, each.place): each for each in beside}
+            for place, each in enumerate(told):
+                if each.word == "cannot tell":
+                    told[place] = by_place.get((each.node, each.place), each)
+            told = told or beside
         if not told:  # a lone node with a job of its own is not told: its devices are
             told = [_cannot_tell(each, NO_PEERS) for each in known if each.place != NODE]
         found += (_beside_published(row, each) for each in told)
@@ -215,10 +220,10 @@ def _judged(
     why = ""
     if count == 2 and found.are_below.any():
         word, why = "cannot tell", EITHER
+    elif smallest > max(UNSEEN, lower):
+        word, why = "cannot tell", f"a defect below {smallest:.0%} would not have been found"
     elif found.are_below[index]:
         word, why = "fail", "the spread of its peers does not explain it"
-    elif smallest > UNSEEN:
-        word, why = "cannot tell", f"a defect below {smallest:.0%} would not have been found"
     return Judged(
         each.node, each.place, each.value, each.unit, median, lower, smallest, word, why, reference
     )

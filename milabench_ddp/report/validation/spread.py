@@ -19,7 +19,8 @@ more, with the deviation ``PRIOR`` (a scaled inverse chi-squared prior: A. Gelma
 the slowest ones tell, too, how light the tail is.
 
 The measurement errors of devices are in their spread, which is never less. One that is less sure
-than most is judged with what its variance exceeds theirs by.
+than most is judged with what its variance exceeds theirs by, and tells nothing of the spread where
+it is slow; nor does one that is far faster than the others.
 
 ``tests/studies/simulated_clusters.py`` counts false and missed defects.
 """
@@ -32,12 +33,14 @@ from msgspec import Struct
 
 from ...numerics import Floats, Marks, np
 from ..statistics.student import assured, quantile
+from ..statistics.values import robust_std
 
 ALPHA = 0.01  # the probability that anyone of healthy devices and nodes is found, over all tests
 MISSED = 0.005  # the probability that the smallest defect is not: half of what is told
 TOLERANCE = 0.045  # of logarithms, as all below
 MOST = 0.08  # SC22 (arXiv 2208.11035): the same GPUs differ by 8 % on average
 GAP = 2.5
+FAR_FASTER = 3.0  # robust standard deviations
 PRIOR, PRIOR_FREEDOM = 0.0125, 8.0
 TAIL, CAUTION = 5, 1.1  # devices, and a factor, as a few do not tell it exactly
 FEWEST = 250  # devices, of which these are the tail
@@ -97,37 +100,39 @@ def compare(logs: Floats, errors: Floats, tests: int) -> Compared:
         errors: their standard errors, shape (n,).
         tests: how many values are compared in all.
     """
-    level = ALPHA / tests
-    usual = float(np.median(errors))
-    unsure = np.sqrt(np.maximum(errors**2 - usual**2, 0.0))
+    level, usual = ALPHA / tests, float(np.median(errors))
     median = float(np.median(logs)) if len(logs) > 2 else float(logs.max())
     are_peers = logs >= median
-    # the other half is as wide, in all that is symmetrical
-    above = logs[are_peers] - median
+    # the other half is as wide, in all that is symmetrical; one that is far faster tells nothing
+    far = FAR_FASTER * robust_std(logs[are_peers], median)
+    values = np.minimum(logs, median + far)
+    above = values[are_peers] - median
     deviation, freedom = _deviation(above, above)
-    error = _errors(max(deviation, usual), len(logs), unsure)
-    most = np.maximum(MOST, quantile(level, freedom) * error)
-    edge, t = 0.0, 0.0
-    limits = most
+    error = max(deviation, usual) * math.sqrt(1 + MEDIAN_WORTH / len(logs))
+    t, edge = quantile(level, freedom), 0.0
+    most = max(MOST, t * error)
+    limit = 0.0
     for _ in range(ROUNDS):
-        t = quantile(level, freedom)
-        gap = edge + GAP * error
-        limits = np.maximum(TOLERANCE, np.minimum(np.minimum(t * error, most), gap))
-        grown = are_peers | (logs >= median - limits)
+        limit = max(TOLERANCE, min(t * error, most, edge + GAP * error))
+        grown = are_peers | (values >= median - limit)
         if (grown == are_peers).all():
             break
         are_peers = grown
-        peers = logs[are_peers]
+        peers = values[are_peers]
         median = float(np.median(peers)) if len(logs) > 2 else median
         below = median - peers
         edge = float(below.max())
         deviation, freedom = _deviation(below, below[below >= 0])
-        error = _errors(max(deviation, usual), len(peers), unsure)
+        error = max(deviation, usual) * math.sqrt(1 + MEDIAN_WORTH / len(peers))
+        t = quantile(level, freedom)
+    unsure = np.sqrt(np.maximum(errors**2 - usual**2, 0.0))
+    limits = np.hypot(limit, t * unsure)
     # a defect may be that of a fast device; both the spread and the limit were estimated
-    k = min(t, float((limits / error).max()))
-    faster = float(np.quantile(logs[are_peers] - median, 1 - MISSED))
-    chance = np.maximum((assured(k, MISSED, freedom, freedom) - k) * error, faster)
-    return Compared(median, limits, limits + chance, ~are_peers)
+    k = min(t, limit / error)
+    faster = float(np.quantile(values[are_peers] - median, 1 - MISSED))
+    chance = max((assured(k, MISSED, freedom, freedom) - k) * error, faster)
+    smallest = limits + np.hypot(chance, t * unsure) + (logs - values)
+    return Compared(median, limits, smallest, logs < median - limits)
 
 
 def _deviation(distances: Floats, slower: Floats) -> tuple[float, float]:
@@ -145,8 +150,3 @@ def _deviation(distances: Floats, slower: Floats) -> tuple[float, float]:
     own = len(distances) - 1
     freedom = PRIOR_FREEDOM + own
     return math.sqrt((PRIOR_FREEDOM * PRIOR**2 + own * variance) / freedom), freedom
-
-
-def _errors(deviation: float, count: int, unsure: Floats) -> Floats:
-    """The standard deviations of distances from the median of so many peers."""
-    return np.hypot(deviation * math.sqrt(1 + MEDIAN_WORTH / count), unsure)

@@ -28,8 +28,20 @@ def test_of_two_that_differ_earlier_runs_tell_which_is_wrong(tmp_path: Path) -> 
     run = planned(tmp_path, "now", 2000, {("", 0): 100, ("", 1): 80})
     judged = {each.place: each for each in found(run)}
     words = {name: each.word for name, each in judged.items()}
-    assert words == {"device 0": "pass", "device 1": "fail", NODE: "pass"}
+    assert words == {"device 0": "pass", "device 1": "fail"}
     assert judged["device 1"].reference == "catalog"
+
+
+def test_what_peers_tell_stands_beside_what_they_cannot(tmp_path: Path) -> None:
+    for number in range(3):  # a site whose devices are as slow as the one that fails
+        planned(tmp_path, f"r{number}", 1000.0 + number, {("", k): 80 for k in range(6)})
+    run = planned(tmp_path, "now", 2000, {("", k): 80 if k == 2 else 100 for k in range(6)})
+    hardly = config("flops", device=5, tag=["flops", "D5"], tags=TAGS)
+    loaded = [50.0 if 20 <= k < 32 else 100.0 + 0.1 * (k % 5) for k in range(60)]
+    write(run, "flops.D5", hardly, meta(""), start(), rates(loaded, steps=1), end())
+    judged = {each.place: each for each in found(run)}
+    assert judged["device 5"].reference == "catalog"
+    assert (judged["device 2"].word, judged["device 2"].reference) == ("fail", "peers")
 
 
 @pytest.mark.parametrize("slow", ["n0", "n1"])

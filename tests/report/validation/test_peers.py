@@ -105,6 +105,21 @@ def test_a_device_under_load_for_a_while_does_not_fail(tmp_path: Path) -> None:
     assert last.smallest > 0.25
 
 
+@pytest.mark.parametrize(("slow", "word"), [(0.85, "cannot tell"), (0.2, "fail")])
+def test_where_all_are_unsure_only_what_is_clear_fails(
+    tmp_path: Path, slow: float, word: str
+) -> None:
+    for device in range(6):
+        speed = slow if device == 5 else 1.0
+        values = [100 * speed * (1 + 0.3 * ((7 * k + device) % 5 - 2)) for k in range(20)]
+        settings = config("flops", device=device, tag=["flops", f"D{device}"], tags=TAGS)
+        lines = settings, meta(""), start(), rates(values, steps=1), end()
+        write(tmp_path, f"flops.D{device}", *lines)
+    last = found(tmp_path)[-1]
+    assert (last.place, last.word) == ("device 5", word)
+    assert last.smallest > 0.25
+
+
 def test_more_benchmarks_share_one_error_rate(tmp_path: Path) -> None:
     alone(tmp_path, healthy())
     before = found(tmp_path)[0].smallest

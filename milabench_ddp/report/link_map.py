@@ -149,7 +149,10 @@ def _explained(chosen: Sequence[SlowCandidate], ways: Floats, taken: Floats) -> 
     """The parts of candidates; what they take from their links is put into ``taken``."""
     known = np.isfinite(ways)
     masks = [_links_of(each, len(ways)) for each in chosen]
-    level = float(np.median(ways[known & ~np.any([mask | mask.T for mask in masks], axis=0)]))
+    others = known & ~np.any([mask | mask.T for mask in masks], axis=0)
+    if not others.any():
+        return
+    level = float(np.median(ways[others]))
     before = taken.copy()
     for each, there in zip(chosen, masks, strict=True):
         lower, more = [], []

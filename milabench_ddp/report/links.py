@@ -1,7 +1,7 @@
 """Links between devices: a pair of ranks each, by kind; and what is slow among them."""
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
@@ -16,6 +16,7 @@ from .once import once
 from .statistics.values import median
 
 SLOW = 0.2  # below the median of the pairs within a node, whose paths are not all alike
+MOST_CELLS = 8  # of a map for each link that is known
 WITHIN, BETWEEN, ONE_WAY = "within a node", "between nodes", "one way"
 
 
@@ -62,6 +63,13 @@ class LinkKind(Struct, frozen=True):
     @property
     def typical(self) -> float:
         return median(link.gb_s for link in self.links)
+
+    @property
+    def is_map(self) -> bool:
+        """Whether enough of the pairs are known that a matrix of them is worth its memory."""
+        ranks = {(link.part, rank) for link in self.links for rank in link.ranks}
+        cells = sum(count**2 for count in Counter(part for part, _ in ranks).values())
+        return cells <= MOST_CELLS * len(self.links)
 
     @property
     def slowest(self) -> Link:
@@ -121,10 +129,11 @@ def links_of(row: Row) -> Iterator[Link]:
 
 
 def between_nodes(row: Row) -> list[LinkKind]:
-    """The links between nodes, one way and both ways, of the schedule that has most of them."""
+    """The maps of links between nodes, one way and both ways, of the schedule that has most."""
     kinds = (kind for kind in kinds_of(row) if kind.name[0] == BETWEEN)
     by_ways = grouped((kind.name[1], kind) for kind in kinds)
-    return [max(each, key=lambda kind: len(kind.links)) for each in by_ways.values()]
+    largest = [max(each, key=lambda kind: len(kind.links)) for each in by_ways.values()]
+    return [kind for kind in largest if kind.is_map]
 
 
 class SpeedMap(Struct, frozen=True):
@@ -205,6 +214,8 @@ def _slow_of(kind: LinkKind, links: Sequence[Link], level: float) -> Iterator[Sl
         if sends == receives or math.isnan(part.lower + part.lower_back):
             way = ""
         slow = [link for link in links if _is_of(link, part.shape, own, sends, receives)]
+        if shape == "link":
+            slow = [min(slow, key=lambda link: link.best)]
         yield SlowLinks(shape, nodes, own, kind, slow, way, part.chance)
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.links import between_nodes, kinds_of, slow_links
 from milabench_ddp.report.tables.bandwidth import links, pairs
 from tests.support.result_files import config, end, rates, start, told, write
 
@@ -56,3 +57,29 @@ def test_a_link_that_was_slow_for_a_moment_is_not_named(tmp_path):
     told_pairs += [pair(2, 3, 100.0), pair(3, 2, 100.0)]
     run_of(tmp_path, *told_pairs)
     assert findings(tmp_path) == []
+
+
+def test_a_sample_of_many_pairs_is_no_map(tmp_path):
+    """Damaged files may name any ranks: a matrix of them would fill the memory."""
+    far = [pair(2 * k, 2 * k + 1, 10.0, nodes=(f"n{2 * k}", f"n{2 * k + 1}")) for k in range(3000)]
+    run_of(tmp_path, *far)
+    (row,) = report_of([tmp_path]).rows
+    assert between_nodes(row) == []
+    assert len(kinds_of(row)[0].links) == 3000
+
+
+def test_a_link_that_is_slow_both_ways_is_told_with_the_slower_one(tmp_path):
+    told_pairs = []
+    for sender in range(6):
+        for receiver in set(range(6)) - {sender}:
+            gb_s = {(0, 5): 5.0, (5, 0): 4.0}.get((sender, receiver), 10.0)
+            told_pairs.append(pair(sender, receiver, gb_s, nodes=(f"n{sender}", f"n{receiver}")))
+    run_of(tmp_path, *told_pairs)
+    (row,) = report_of([tmp_path]).rows
+    (slow,) = slow_links(row)
+    assert (slow.shape, slow.gb_s, slow.others, slow.links[0].label) == (
+        "link",
+        4.0,
+        10.0,
+        "5 -> 0",
+    )

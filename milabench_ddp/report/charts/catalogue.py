@@ -143,16 +143,19 @@ def link_maps(report: Report) -> Iterator[Chart]:
             found = max(schedules.values(), key=len)  # not the sample of another schedule
             of_nodes = all(link.kind[0] == BETWEEN for link in found)
             what = "node" if of_nodes else "rank"
-            speeds = SpeedMap.of(found, of_nodes=of_nodes)
             slowest = sorted(found, key=lambda link: link.gb_s)
             several: dict[str, None] = {}
             for link in slowest:
                 several |= dict.fromkeys(link.nodes if of_nodes else map(str, link.ranks))
             kept = set(list(several)[:MOST_RANKS])
-            places = [place for place, end in enumerate(speeds.ends) if end in kept]
-            drawn_speeds = speeds.speeds[places][:, places].tolist()
-            cells = [[HeatCell.of(gb_s) for gb_s in sent] for sent in drawn_speeds]
-            names = [speeds.ends[place] for place in places]
+            shown = [
+                link
+                for link in found
+                if kept.issuperset(link.nodes if of_nodes else map(str, link.ranks))
+            ]
+            speeds = SpeedMap.of(shown, of_nodes=of_nodes)
+            names = speeds.ends
+            cells = [[HeatCell.of(gb_s) for gb_s in sent] for sent in speeds.speeds.tolist()]
             drawn = HeatMap(f"from {what}", f"to {what}", "GB/s", names, names, cells)
             way = "one way" if ways == 1 else "both ways"
             title = f"{row.name}: bandwidth between {what}s, {way}"

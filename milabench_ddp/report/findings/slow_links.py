@@ -151,9 +151,9 @@ def blocking_fabric(row: Row) -> Finds:
 
 
 @finding(
-    "note",
-    "{now_slow} links of a ring of all nodes in their order are slow, the slowest of "
-    "{now_gb_s:.4g} GB/s; in that of {file} {slow}, of {gb_s:.4g}"
+    "warning",
+    "slow links in a ring of the nodes: {now_slow} in their order, the slowest of {now_gb_s:.4g} "
+    "GB/s; {slow} in that of {file}, of {gb_s:.4g}"
     "[: a ring all-reduce is predicted to be {gain:.0%} faster]",
     f"start jobs with `SLURM_HOSTFILE={NODE_ORDER}` and `--distribution=arbitrary`, or list hosts "
     "in this order",

@@ -64,9 +64,7 @@ class RunFollower:
         if not tells_ended:
             self._teller.ignore(read_nodes(run, ignore))
         self._left: set[str] = set()  # those whose coordinator has ended before them
-        self._paused: set[str] = set()
-        self._launches: dict[str, int] = {}  # how many of each have ended
-        self._ends: dict[str, float] = {}  # when a benchmark that may run again ended
+        self._last: dict[str, BenchmarkState] = {}  # as they were at the look before
         for name in header.suite:
             state = read_benchmark(run, name, ignore)
             if state is not None and self._is_done(state):
@@ -103,23 +101,19 @@ class RunFollower:
 
     def _compare(self, state: BenchmarkState) -> None:
         name, before = state.name, self.statuses[state.name]
+        last = self._last.get(name, BenchmarkState(name))
+        self._last[name] = state
         if state.status is Status.RUNNING:
             self.statuses[name] = state.status
-            goes_on = name in self._paused and not state.is_paused
+            goes_on = last.is_paused and not state.is_paused
             if before is not Status.RUNNING or name in self._left or goes_on:
                 ago = max(0.0, time.time() - (state.started or time.time()))
                 self._observer.begin(name, state.nodes, state.max_duration, ago)
             self._left.discard(name)
-            count = len(state.launches)
-            if count and count != self._launches.get(name, 0):
+            if state.launches and len(state.launches) != len(last.launches):
                 tell_launches(state, self._observer)
-            self._launches[name] = count
-            self._paused.discard(name)
-            if state.is_paused:
-                self._paused.add(name)
         elif state.ended is not None:
-            if state.ended != self._ends.get(name):
-                self._ends[name] = state.ended
+            if state.ended != last.ended:
                 self._end(name, state.verdict, state.ran)
             if self._is_done(state):
                 self._open.remove(name)

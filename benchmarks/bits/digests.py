@@ -53,7 +53,7 @@ class Digests:
         self.names.clear()
 
 
-class Passes:
+class RepeatedPasses:
     """Compares each pass with the first one, on the device."""
 
     def __init__(self, steps: int) -> None:

@@ -30,7 +30,7 @@ import torch
 from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from benchmarks.bits.digests import WHOLE, Digests, Passes
+from benchmarks.bits.digests import WHOLE, Digests, RepeatedPasses
 from benchmarks.bits.network import Network
 from benchmarks.common import cli, program
 from benchmarks.common.device import told
@@ -97,7 +97,7 @@ def flip(values: Tensor) -> None:
 def check(run: Session, args: argparse.Namespace) -> None:
     precision = PRECISIONS[args.dtype]
     precision.activate(run.device)
-    digests, passes = Digests(run.device), Passes(args.steps)
+    digests, passes = Digests(run.device), RepeatedPasses(args.steps)
     size = args.width, args.tokens
 
     def seen(name: str, values: Tensor) -> None:

@@ -26,7 +26,6 @@ from ..results.read_state import read_header
 from ..results.run_dir import RunDir, default_name
 from ..table import Column, table_from
 from . import final_report, run, setup
-from .validate import SUITE
 
 CHOSEN = ("select", "level", "resume", "detach", "until")  # by the rehearsal itself
 CONTROL = "nothing"  # a plant that is none
@@ -70,7 +69,7 @@ class Trial(Struct, frozen=True):
         return bool(self.failing & self.where)
 
 
-class Line(Struct, frozen=True):
+class FaultTrials(Struct, frozen=True):
     """A row of the matrix: all trials of a fault."""
 
     fault: Fault
@@ -128,7 +127,7 @@ def main(options: ValidateOptions) -> int:
         for number, fault in enumerate(FAULTS):
             said = f"rehearsal {name}: {fault.name}, {number + 1} of {len(FAULTS)}"
             print(said, file=sys.stderr, flush=True)
-            lines.append(_line(options, fault, number, request, f"{name}.{number}"))
+            lines.append(_trials_of(options, fault, number, request, f"{name}.{number}"))
     except KeyboardInterrupt:
         is_cancelled = True
     sys.stdout.write(text_of(_blocks(lines), final_report.shown_width(sys.stdout)))
@@ -138,22 +137,26 @@ def main(options: ValidateOptions) -> int:
     return final_report.SUCCEEDED if is_diagonal else final_report.FAILED
 
 
-def _line(
+def _trials_of(
     options: ValidateOptions, fault: Fault, number: int, request: NodeRequest, name: str
-) -> Line:
+) -> FaultTrials:
     """Plant a fault as often as ``--repeat`` says, on one node after the other."""
     nodes = request.nodes
     hosts = [host.name for host in sorted(request.hosts, key=lambda host: not host.main)]
     if nodes < fault.least_nodes:
-        return Line(fault, why_not=f"not planted: it needs {fault.least_nodes} nodes")
+        return FaultTrials(fault, why_not=f"not planted: it needs {fault.least_nodes} nodes")
     trials: list[Trial] = []
     for repeat in range(options.repeat or 1):
         first = (number + repeat) % nodes
         ends = (first, (first + 1) % nodes) if "{other}" in fault.text else (first,)
         text = fault.text.format(node=first, other=ends[-1])
         asked = {each.name: getattr(options, each.name) for each in fields(MeasureOptions)}
-        asked |= {"config": options.config or SUITE, "select": (fault.benchmark,)}
-        asked |= {"name": f"{name}.{repeat}", "repeat": None, "quiet": True}
+        asked |= {
+            "select": (fault.benchmark,),
+            "name": f"{name}.{repeat}",
+            "repeat": None,
+            "quiet": True,
+        }
         asked["override"] = *options.override, f"*.env.{PLANT}={text}"
         try:
             with redirect_stdout(io.StringIO()):
@@ -161,14 +164,14 @@ def _line(
         except SelectionError as error:
             if fault.name == CONTROL:
                 raise
-            return Line(fault, trials, f"not planted: {error}")
+            return FaultTrials(fault, trials, f"not planted: {error}")
         if code == final_report.CANCELLED:
             raise KeyboardInterrupt
         folder = RunDir(setup.base_folder(options) / "runs" / f"{name}.{repeat}")
         if fault.on_gpus and read_header(folder).machine["accelerators"]["arch"] == "cpu":
-            return Line(fault, why_not="not planted: no GPU")
+            return FaultTrials(fault, why_not="not planted: no GPU")
         trials.append(_trial(folder, ends if fault.name != CONTROL else (), hosts))
-    return Line(fault, trials)
+    return FaultTrials(fault, trials)
 
 
 def _trial(folder: RunDir, ends: Sequence[int], hosts: Sequence[str]) -> Trial:
@@ -181,7 +184,7 @@ def _trial(folder: RunDir, ends: Sequence[int], hosts: Sequence[str]) -> Trial:
     return Trial(where, failing, tuple(each.name for each in found if each.name != PLANTED))
 
 
-def _blocks(lines: Sequence[Line]) -> Iterator[Headline | TableBlock]:
+def _blocks(lines: Sequence[FaultTrials]) -> Iterator[Headline | TableBlock]:
     planted = sum(len(line.trials) for line in lines if line.fault.name != CONTROL)
     found = sum(line.failed + line.named for line in lines)
     accused = count_text(sum(line.accused for line in lines), "node")

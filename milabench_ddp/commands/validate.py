@@ -1,6 +1,6 @@
 """``milabench validate``: measure the nodes of a cluster, and say which of them pass."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from ..errors import SelectionError
 from ..options.suite import LEVELS, MeasureOptions, RunOptions, ValidateOptions
@@ -13,7 +13,7 @@ def main(options: ValidateOptions) -> int:
     if options.rehearse:
         from . import rehearse  # seldom asked for
 
-        return rehearse.main(options)
+        return rehearse.main(replace(options, config=options.config or SUITE))
     if options.level and (options.select or options.resume is not None):
         other = "--resume" if options.resume is not None else "--select"
         raise SelectionError(f"--level goes without {other}, which says what is measured")

@@ -73,7 +73,7 @@ class _Device(Struct, frozen=True):
 
 
 @once
-def judged(row: Row) -> JudgedBits:
+def judged_bits(row: Row) -> JudgedBits:
     found = [each for each in map(_read, (it.record for it in row.processes)) if each]
     by_device = grouped((rank_id(each.record, 0), each) for each in found)
     wrong: list[OtherBits] = []

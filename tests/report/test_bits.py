@@ -3,13 +3,13 @@
 import pytest
 
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.bits import judged
+from milabench_ddp.report.bits import judged_bits
 from tests.support.told_bits import LIKE, STEPS, TENSORS, device, digests
 
 
 def judgement(folder):
     (row,) = report_of([folder]).rows
-    return judged(row)
+    return judged_bits(row)
 
 
 def short(found):

@@ -20,10 +20,12 @@ CERTAIN = {
 PATIENCE = 1800  # seconds for a dozen jobs, one after the other
 
 
+@pytest.mark.timeout(PATIENCE)
 def test_what_is_planted_is_found_and_nobody_else_is_accused(cluster, make_sweep, tmp_path):
     sweep = make_sweep(tmp_path, {"quick": [4]})
     words = ["validate", "--rehearse", "--runner", sweep.profile, "--nodes", "4"]
     words += ["--device", "cpu", "--gpus", "1", "--base", tmp_path, "--name", "mine"]
+    words += ["--override", "*.env.OMP_NUM_THREADS=1"]  # nodes claim more cores than there are
     command = sweep.milabench(*words)
     out, err = command.communicate(timeout=PATIENCE)
     header, *rows = [line for line in out.splitlines() if "|" in line]

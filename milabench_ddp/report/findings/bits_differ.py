@@ -1,13 +1,13 @@
 """Findings about devices that compute other bits than they should: silent data corruption."""
 
 from ...errors import shown_names
-from ..bits import OtherBits, judged
+from ..bits import OtherBits, judged_bits
 from ..model import Row
 from .finder import Finds, Found, Looked, finding
 
 
 def _compared(row: Row) -> Looked:
-    found = judged(row)
+    found = judged_bits(row)
     if found.compared:
         return found.compared
     return "one pass, and no device that is like another" if row.tables.get("bits") else 0
@@ -25,7 +25,7 @@ def _compared(row: Row) -> Looked:
 )
 def bits_differ(row: Row) -> Finds:
     """Devices that compute other bits each time, or other ones than all that are like them."""
-    for each in judged(row).wrong:
+    for each in judged_bits(row).wrong:
         how = "it does not compute the same bits again"
         if each.usual:
             how = f"{each.usual} devices that are like it agree in others"
@@ -40,7 +40,7 @@ def bits_differ(row: Row) -> Finds:
 )
 def bits_unclear(row: Row) -> Finds:
     """Devices that are like each other and differ, where no one of them differs from most."""
-    for each in judged(row).unclear:
+    for each in judged_bits(row).unclear:
         how = "devices that are alike compute different bits, and no more than half agree"
         if each.usual:
             how = f"they agree in bits that {each.usual} devices that are like them do not have"

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.bits.digests import Digests, Passes
+from benchmarks.bits.digests import Digests, RepeatedPasses
 
 HOST = torch.device("cpu")
 WORDS = {torch.bfloat16: torch.int16, torch.float16: torch.int16,
@@ -70,9 +70,9 @@ def test_the_formula():
     assert digest(values) % 2**64 == expected
 
 
-def passes_of(*passes: list[list[int]]) -> Passes:
-    """Passes whose digests are given: a number for each tensor of each step."""
-    made = Passes(len(passes[0]))
+def passes_of(*passes: list[list[int]]) -> RepeatedPasses:
+    """RepeatedPasses whose digests are given: a number for each tensor of each step."""
+    made = RepeatedPasses(len(passes[0]))
     for steps in passes:
         for step in steps:
             made.take(torch.tensor(step))
@@ -111,7 +111,7 @@ def test_the_earliest_pass_counts_before_the_earliest_step():
 
 
 def test_a_pass_that_was_cut_off_is_none():
-    made = Passes(3)
+    made = RepeatedPasses(3)
     made.take(torch.tensor([1, 2]))
     assert made.verdict("ab") == {"passes": 0.333, "unequal_steps": 0}
     assert not made.first_is_done

@@ -20,8 +20,8 @@ def _compared(row: Row) -> Looked:
 
 @finding(
     "error",
-    "{place} is {lower:.1%} below {of} ({value:.5g} against {median:.5g} {unit}), more than "
-    "the spread of its kind: a defect from {smallest:.1%} on would have been found",
+    "{place} is {lower:.1%} below {of} ({value:.5g} against {median:.5g}[ {unit}]): {why} "
+    "(a defect of {smallest:.1%} is found with 99 %)",
     "look at its clocks, heat and power; if it stays, give it back with this evidence",
     section="ranks",
     looks_for="devices and nodes below their peers",
@@ -36,9 +36,10 @@ def below_peers(row: Row) -> Finds:
     for each in failed:
         if each.place != NODE and each.node in nodes:
             continue
-        place = f"{each.place} ({each.node})" if each.node and each.place != NODE else each.place
-        place = each.node if each.place == NODE else place
+        place = f"{each.place} ({each.node})" if each.node else each.place
+        if each.place == NODE:
+            place = each.node or NODE
         evidence = {"value": each.value, "median": each.median, "lower": each.lower}
         evidence["smallest"] = each.smallest
-        words = {"unit": each.unit, "of": OF[each.reference]}
+        words = {"unit": each.unit, "of": OF[each.reference], "why": each.why}
         yield Found(place, evidence, words, nodes=(each.node,))

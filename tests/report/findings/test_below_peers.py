@@ -50,3 +50,13 @@ def test_several_are_found_beside_each_other(tmp_path: Path) -> None:
     found = reported(tmp_path, (0, 1), (0, 5), (2, 3))
     places = {each.place for each in found}
     assert places == {"device 1 (n0)", "device 5 (n0)", "device 3 (n2)"}
+
+
+@pytest.mark.parametrize("slow", [0, 3])
+def test_on_a_single_host_the_node_has_no_name(tmp_path: Path, slow: int) -> None:
+    for device in range(4):
+        values = rates([100.0 - 20 * (device == slow) + 0.1 * (k % 5) for k in range(40)], steps=1)
+        settings = config("flops", device=device, tag=["flops", f"D{device}"], tags=["validate"])
+        write(tmp_path, f"flops.D{device}", settings, start(), values, end())
+    (one,) = (each for each in report_of([tmp_path]).findings if each.name == "below_peers")
+    assert (one.place, one.nodes) == (f"device {slow}", ("",))

@@ -26,7 +26,7 @@ from .run_context import RunPlan
 
 SLOW = 0.9
 COMPARED = 4  # probes of a size; among fewer, none is slow
-MOST_ROUNDS = 100
+MOST_ROUNDS = 200
 MOST_SECONDS = 3600.0  # after which no round begins
 TRIES = 3  # of a probe that shows nothing, since it could not be run to its end
 _BAD = (Outcome.FAILED, Outcome.TIMEOUT)
@@ -167,6 +167,8 @@ class IsolationRun:
     def _repeat(self, probes: Iterable[ProbeRecord]) -> None:
         """Tell the planner what an earlier attempt has probed."""
         for probe in probes:
+            if probe.round != self._round:
+                return  # the one before was not complete
             self.record.probes.append(probe)
             if probe.is_bad is not None:
                 self._known[frozenset(probe.nodes)] = probe.is_bad

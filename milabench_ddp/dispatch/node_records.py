@@ -18,6 +18,7 @@ from ..results.node_state import (
 )
 from ..results.read_state import ignore
 from ..results.run_dir import RunDir
+from ..results.state import own_id
 from .protocol import Hello
 
 Clock = Callable[[], float]  # seconds
@@ -86,8 +87,6 @@ class NodeRecords:
         observer: ProgressObserver,
         clock: Clock = time.monotonic,
     ) -> None:
-        from .slurm_queue import own_id  # a run on this host alone has no job
-
         self._run, self._observer, self._teller = run, observer, NodeTeller(observer, clock)
         self._told: set[str] = set()  # what hindered the writing of states
         self._has_changed = False  # since the last ``tell``

@@ -14,10 +14,10 @@ from ..errors import DispatchError, RunDirError
 from ..files import read_bytes
 from ..results.read_state import read_header
 from ..results.run_dir import RunDir
-from ..results.state import JobState
+from ..results.state import JobState, own_id
 from . import slurm_queue
 from .run_context import RunPlan, missing_benchmarks
-from .slurm_queue import JobStatus, own_id
+from .slurm_queue import JobStatus
 
 RESTARTS = 3  # of a job by itself
 _TRIES = 3

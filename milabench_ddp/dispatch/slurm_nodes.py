@@ -11,7 +11,8 @@ from ..errors import DispatchError
 from ..files import read_bytes
 from ..hostlist import hostlist, shown_nodes
 from ..node_lists import listed_nodes
-from .slurm_queue import expanded, field, job_record, output_of, own_id
+from ..results.state import own_id
+from .slurm_queue import expanded, field, job_record, output_of
 
 _UNUSABLE = ("down", "drain", "fail", "error", "unknown", "future")  # Slurm's words for states
 

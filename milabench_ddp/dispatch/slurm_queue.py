@@ -8,7 +8,7 @@ few minutes.
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from ..config.runner_profile import NODELIST, RunnerProfile
 from ..events import Outcome, Verdict
 from ..files import read_bytes
 from ..hostlist import hostlist
+from ..results.state import own_id
 
 PREEMPTED = Verdict(Outcome.CANCELLED, "pre-empted by another job")
 LIMIT = Verdict(Outcome.TIMEOUT, "ended by the time limit of its job")
@@ -54,12 +55,6 @@ def job_record(job: str) -> str:
 def field(record: str, name: str) -> str:
     found = re.search(rf"(?:^|\s){name}=(\S*)", record)
     return found[1] if found else ""
-
-
-def own_id(environ: Mapping[str, str] = os.environ) -> str:
-    """The id of the job of this process; empty outside of a job."""
-    array, index = environ.get("SLURM_ARRAY_JOB_ID"), environ.get("SLURM_ARRAY_TASK_ID")
-    return f"{array}_{index}" if array and index else environ.get("SLURM_JOB_ID", "")
 
 
 def most_in_array() -> int:

@@ -195,9 +195,8 @@ class RunProgress:
             self.begin(name, (), 0.0)
         if name in self.running:
             benchmark = self.running.pop(name)
-            took = self.clock() - benchmark.began
-            if ran is not None and benchmark.done < 2:  # there were no pauses
-                took = ran[1] - ran[0]
+            # without pauses between launches
+            took = ran[1] - ran[0] if ran and benchmark.done < 2 else self.clock() - benchmark.began
             self._seconds.setdefault(name, took)
             text += f" in {took:.1f} s"
             if benchmark.rates:

@@ -9,6 +9,7 @@ History of the schema:
     2  each benchmark has its own file; its state is called ``status``
 """
 
+import os
 import time
 from collections.abc import Iterable, Mapping
 from itertools import chain
@@ -180,6 +181,12 @@ class JobState(Struct):
     benchmarks: tuple[str, ...]
     id: str = ""  # empty until it is submitted
     state: str = ""  # Slurm's name for how it ended; empty until then
+
+
+def own_id(environ: Mapping[str, str] = os.environ) -> str:
+    """The id of the job of this process; empty outside of a job."""
+    array, index = environ.get("SLURM_ARRAY_JOB_ID"), environ.get("SLURM_ARRAY_TASK_ID")
+    return f"{array}_{index}" if array and index else environ.get("SLURM_JOB_ID", "")
 
 
 class RunHeader(Struct):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.dispatch.slurm_queue import field, job_record, output_of, own_id
+from milabench_ddp.dispatch.slurm_queue import field, job_record, output_of
 
 
 def test_what_a_command_prints(says: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -17,10 +17,3 @@ def test_what_a_command_prints(says: Callable[..., Path], monkeypatch: pytest.Mo
     assert job_record("7") == ""
     monkeypatch.setenv("PATH", "/nowhere")
     assert output_of("scontrol") is None
-
-
-def test_the_own_job() -> None:
-    assert own_id({}) == ""
-    assert own_id({"SLURM_JOB_ID": "7"}) == "7"
-    array = {"SLURM_JOB_ID": "9", "SLURM_ARRAY_JOB_ID": "7", "SLURM_ARRAY_TASK_ID": "2"}
-    assert own_id(array) == "7_2"

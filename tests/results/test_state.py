@@ -11,6 +11,7 @@ from milabench_ddp.results.state import (
     ProcessState,
     RunHeader,
     overall,
+    own_id,
 )
 
 PROCESS = ProcessState("b.D0", 7, 1, Outcome.FAILED, "exit status 1", 1.0, 2.0, RateCounts(3))
@@ -70,3 +71,10 @@ def test_a_header_comes_back_from_its_file() -> None:
 )
 def test_the_outcome_of_a_run(statuses: list[Status], outcome: Outcome) -> None:
     assert overall(statuses) is outcome
+
+
+def test_the_own_job() -> None:
+    assert own_id({}) == ""
+    assert own_id({"SLURM_JOB_ID": "7"}) == "7"
+    array = {"SLURM_JOB_ID": "9", "SLURM_ARRAY_JOB_ID": "7", "SLURM_ARRAY_TASK_ID": "2"}
+    assert own_id(array) == "7_2"

@@ -31,7 +31,7 @@ from ...results.lock import held, holder, host_of
 from ...results.node_state import NodeStatus, begin_attempt
 from ...results.read_state import ignore, read_benchmark, read_header, require_state
 from ...results.run_dir import RunDir, save_state
-from ...results.state import BenchmarkState, JobState
+from ...results.state import BenchmarkState, JobState, own_id
 from ...shown_streams import shown_output
 from .. import slurm_queue
 from ..agent_main import AgentOptions
@@ -42,7 +42,6 @@ from ..nodes import Nodes
 from ..run_context import RunPlan, read_plan
 from ..schedulers import missing_of_job, most_nodes, own_job, restart
 from ..slurm_nodes import keep_nodes
-from ..slurm_queue import own_id
 from .agents import AgentCommand, agent_script, agents
 from .attached import this_host
 

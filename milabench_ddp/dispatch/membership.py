@@ -234,7 +234,7 @@ class Membership:
                 handle = self._handles.setdefault(rank, NodeHandle(rank, node, address, send))
                 handle.node, handle.address, handle.send = node, address, send
                 handle.is_alive, handle.stands_by = True, self._spare > 0
-                member.handle, member.heard = handle, self._clock()
+                member.handle, member.heard, member.process.is_lost = handle, self._clock(), False
                 self._records.join(member.name, message)
                 member.clock_due = self._clock() + self._timeouts.clock
                 self._ping(member)
@@ -283,7 +283,7 @@ class Membership:
         assert self._again is not None
         self._streams.detach(member.connection)
         member.connection, member.again_at = self._again(member.name), None
-        member.heard, member.ping = self._clock(), ""
+        member.heard, member.ping, member.process.is_lost = self._clock(), "", True
         self._streams.attach(member.connection)
 
     def _lose(self, member: Member, reason: str, outcome: Outcome = Outcome.LOST) -> Said:

@@ -37,9 +37,14 @@ def test_one_that_is_killed_starts_again_and_its_node_is_used(again: Callable[..
     it.hears()
     handle, (late,) = it.nodes[1], it.again.values()
     assert not handle.is_alive
+    process = late.coordinator_end.process
+    assert process is not None
     late.heartbeat()  # it checks its GPUs
+    it.hears()
+    assert process.is_lost  # it may never join, as where its node has no network
     late.hello()
     it.hears()
+    assert not process.is_lost
     assert it.nodes[1] is handle  # a benchmark that is paused has it
     assert it.nodes.alive == it.nodes.free == [0, 1]
     assert it.told.messages == ["n1 has lost its agent: killed by SIGKILL", "n1 is back"]

@@ -106,7 +106,8 @@ def test_only_a_pong_brings_it_back(room: Callable[..., Room]) -> None:
     late.say(Pong("of an earlier one"))
     assert it.hears() == []
     assert it.nodes.alive == [0]
-    process = it.nodes._members[1].process
+    process = it.agents[1].coordinator_end.process
+    assert process is not None
     assert process.is_lost
     (ping,) = late.hears() or []  # asked once
     assert isinstance(ping, Ping)

@@ -8,6 +8,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import chain
 from typing import Self
 
 from msgspec import Struct
@@ -32,7 +33,7 @@ from .attached import AttachedRunner
 _LEAVE = 10.0  # seconds after the grace for an agent to end
 _TELL = r"""said() { echo "{\"type\":\"AgentEnded\",\"status\":$1}"; }
 trap 'code=$?; said $code; said $code >&2' EXIT; trap : TERM USR1 USR2"""
-_END = 1.0  # seconds in which what the agents printed is read, once they have ended
+_END = 1.0  # seconds to read what the agents printed, once they have ended; for srun to end, too
 
 
 class AgentCommand(Struct, frozen=True):
@@ -158,18 +159,19 @@ class StartedAgents:
         return connections
 
     def _await_ends(self) -> None:
+        """Of a lost node, an agent may never end, nor then ssh or srun: they are not waited for."""
         for popen, _ in self._running:
             for pipe in (popen.stdin, popen.stdout):
                 if pipe is not None:
                     pipe.close()
         deadline = time.monotonic() + self._grace + _LEAVE
+        for process in chain.from_iterable(processes for _, processes in self._running):
+            process.await_end(deadline)
+        soon = min(time.monotonic() + _END, deadline)
         for popen, processes in self._running:
-            for process in processes:
-                process.await_end(deadline)
-            # of a lost node, an agent may never end, nor then ssh or srun
-            is_lost = any(process.is_lost for process in processes)
+            until = soon if any(process.is_lost for process in processes) else deadline
             try:
-                popen.wait(0.0 if is_lost else max(0.0, deadline - time.monotonic()))
+                popen.wait(max(0.0, until - time.monotonic()))
             except subprocess.TimeoutExpired:
                 popen.kill()
                 popen.wait()

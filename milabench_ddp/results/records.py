@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from ..config.schema import SkippedBenchmark, is_of_each_node, recorded_jobs
 from ..errors import shortened
 from ..events import Status, Verdict
+from ..hazards import PLANT
 from ..samples import DeviceProblem, DeviceSample, HostSample
 from .columns import MetricColumn, NumberColumn, Scratch
 from .defects import DefectKind, FileDefect
@@ -157,6 +158,13 @@ class Record(Struct):
             return None
         start, end = self.start.get("time"), self.end.get("time")
         return float(end - start) if is_finite(start) and is_finite(end) else None
+
+    @property
+    def faults(self) -> list[str]:
+        """Those that are planted in it on purpose, by its lines or its variables."""
+        told = [payload.get("fault") for payload in self.tables.get("planted", ())]
+        told.append(mapping_or_empty(self.config.get("env")).get(PLANT))
+        return list(dict.fromkeys(str(fault) for fault in told if fault))
 
     def move_to(self, scratch: Scratch) -> None:
         """Keep the numbers in a file where they are many.

@@ -15,10 +15,10 @@ from .finder import Finds, Found, finding
 )
 def planted(row: Row) -> Finds:
     """Faults that a program told of, or that its variables name."""
-    faults = [each.get("fault") for each in row.tables.get("planted", ())]
-    faults.append(mapping_or_empty(row.config.get("env")).get(PLANT))
-    if texts := list(dict.fromkeys(str(each) for each in faults if each)):
-        yield Found(shown_names(texts), {"faults": texts})
+    faults = [fault for process in row.processes for fault in process.record.faults]
+    faults.append(mapping_or_empty(row.config.get("env")).get(PLANT, ""))  # none left a file
+    if names := list(dict.fromkeys(filter(None, faults))):
+        yield Found(shown_names(names), {"faults": names})
 
 
 PLANTED = planted.name

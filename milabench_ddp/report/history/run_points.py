@@ -81,10 +81,12 @@ def run_point(path: Path) -> RunPoint:
     run = read_run(path)
     processes = grouped((record.name, ProcessResult(run, record)) for record in run.records)
     benchmarks = {}
-    for name, found in processes.items():
-        if point := _benchmark(counted(found)):
-            benchmarks[name] = point
     without: dict[str, str] = {}
+    for name, found in processes.items():
+        if any(process.record.faults for process in found):
+            without[name] = "faults are planted in it"
+        elif point := _benchmark(counted(found)):
+            benchmarks[name] = point
     for name, why in _without_rate(run, processes):
         if name not in benchmarks:
             without.setdefault(name, why)

@@ -33,7 +33,8 @@ def earlier_rows(row: Row) -> list[Row]:
             if read_header(RunDir(path)).suite.get(row.name) != planned:
                 continue
             files = sorted(path.glob(f"{escape(row.name)}.*.data"))[:MOST_FILES]
-            records = [record for record in map(read_events, files) if record.name == row.name]
+            read = [record for record in map(read_events, files) if record.name == row.name]
+            records = [record for record in read if not record.faults]
             run = Run(path, None, tuple(records), ())
             processes = [ProcessResult(run, record) for record in records]
             ended = [process for process in processes if not process.failed]

@@ -91,3 +91,15 @@ def test_a_run_that_did_not_say_when_it_began(tmp_path: Path) -> None:
         tmp_path, "a.D0", config("a", device=0), line("start", {}), rates([1.0]), end(0, math.nan)
     )
     assert run_point(tmp_path).started is None
+
+
+@pytest.mark.parametrize("planted", ["env", "told", ""])
+def test_what_was_measured_with_planted_faults_is_no_point(tmp_path: Path, planted: str) -> None:
+    fault = "slow:0.5@1"
+    of = config("flops", device=0, env={"MILABENCH_PLANT": fault} if planted == "env" else {})
+    lines = told(planted={"fault": fault}) if planted == "told" else ""
+    write_state(tmp_path, "ok", {"flops": "ok"})
+    write(tmp_path, "flops.D0", of, start(), lines, rates([8.0] * 9), OK)
+    point = run_point(tmp_path)
+    assert ("flops" in point.benchmarks) == (not planted)
+    assert dict(point.without_rate) == ({"flops": "faults are planted in it"} if planted else {})

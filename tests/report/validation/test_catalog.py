@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.report.validation.peers import NODE, Judged
-from tests.support.result_files import config, end, rates, start, write
+from tests.support.result_files import config, end, rates, start, told, write
 from tests.support.validated_runs import TAGS, failing, found, healthy, meta, planned
 
 
@@ -60,6 +60,16 @@ def test_a_single_earlier_run_does_not_tell_which_is_wrong(tmp_path: Path) -> No
     (slower,) = found(planned(tmp_path, "now", 2000, {("", 0): 80}))
     assert slower.word == "cannot tell"
     assert slower.lower == pytest.approx(0.2, abs=0.01)
+
+
+def test_runs_with_planted_faults_are_no_past(tmp_path: Path) -> None:
+    for number in range(4):
+        folder = planned(tmp_path, f"r{number}", 1000.0 + number, {("", 0): 50})
+        for path in folder.glob("*.data"):
+            path.write_text(path.read_text() + told(planted={"fault": "slow:1"}))
+    (alone,) = found(planned(tmp_path, "now", 2000, {("", 0): 100}))
+    assert alone.word == "cannot tell"
+    assert alone.reference == ""
 
 
 def lone_product(folder: Path, tflop_s: float, dtype: str = "bf16") -> Judged:

@@ -11,6 +11,7 @@ from contextlib import redirect_stdout
 from dataclasses import fields
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..dispatch.node_request import NodeRequest
 from ..errors import SelectionError, count_text
@@ -20,7 +21,6 @@ from ..options.suite import MeasureOptions, RunOptions, ValidateOptions
 from ..render.blocks import Headline, TableBlock
 from ..render.text import text_of
 from ..report.assemble import report_of
-from ..report.findings.planted import PLANTED
 from ..report.node_verdict import Word
 from ..results.read_state import read_header
 from ..results.run_dir import RunDir, default_name
@@ -62,11 +62,18 @@ class Trial(Struct, frozen=True):
 
     where: frozenset[str]  # the nodes
     failing: frozenset[str]  # nodes
-    found_by: tuple[str, ...]  # findings that name these nodes and no others
+    findings: frozenset[tuple[str, tuple[str, ...]]]  # their names, and the nodes that they name
+    before: frozenset[tuple[str, tuple[str, ...]]] = frozenset()  # those without a fault
+
+    @property
+    def found_by(self) -> list[str]:
+        """The findings that name these nodes and no others, and are not there without a fault."""
+        new = sorted(self.findings - self.before)
+        return [name for name, nodes in new if self.where.issuperset(nodes)]
 
     @property
     def fails(self) -> bool:
-        return bool(self.failing & self.where)
+        return bool(self.found_by and self.failing & self.where)
 
 
 class FaultTrials(Struct, frozen=True):
@@ -122,12 +129,16 @@ def main(options: ValidateOptions) -> int:
     profile = setup.resolve_runner(options, system := setup.read_system_of(options))
     request = setup.node_request(options, system, profile)
     name, lines = options.name or default_name(), []
-    is_cancelled = False
+    is_cancelled, before = False, frozenset[tuple[str, tuple[str, ...]]]()
     try:
         for number, fault in enumerate(FAULTS):
             said = f"rehearsal {name}: {fault.name}, {number + 1} of {len(FAULTS)}"
             print(said, file=sys.stderr, flush=True)
-            lines.append(_trials_of(options, fault, number, request, f"{name}.{number}"))
+            made = _trials_of(options, fault, number, request, f"{name}.{number}")
+            if fault.name == CONTROL:
+                before = before.union(*(each.findings for each in made.trials))
+            trials = [replace(each, before=before) for each in made.trials]
+            lines.append(replace(made, trials=trials))
     except KeyboardInterrupt:
         is_cancelled = True
     sys.stdout.write(text_of(_blocks(lines), final_report.shown_width(sys.stdout)))
@@ -180,8 +191,8 @@ def _trial(folder: RunDir, ends: Sequence[int], hosts: Sequence[str]) -> Trial:
     names = hosts or sorted((each.node for each in report.verdicts), key=natural)
     where = frozenset(names[end] for end in ends if end < len(names))
     failing = frozenset(each.node for each in report.verdicts if each.verdict is Word.FAIL)
-    found = [each for each in report.findings if each.nodes and where.issuperset(each.nodes)]
-    return Trial(where, failing, tuple(each.name for each in found if each.name != PLANTED))
+    found = {(each.name, each.nodes) for each in report.findings if each.nodes}
+    return Trial(where, failing, frozenset(found))
 
 
 def _blocks(lines: Sequence[FaultTrials]) -> Iterator[Headline | TableBlock]:

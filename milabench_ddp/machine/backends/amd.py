@@ -1,14 +1,12 @@
 """AMD's GPUs, in the order of the kernel (KFD), which HIP has, too, and rocm_smi has not."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from ..devices import Device
 from ..host import cpus_beside
-from .backend import Reading
 from .voir import VoirBackend
 
 
@@ -31,35 +29,6 @@ class AmdBackend(VoirBackend):
 
     def devices(self) -> list[Device]:
         return in_order_of_kernel(super().devices(), kernel_gpus())
-
-    @contextmanager
-    def source(
-        self, devices: Sequence[Device], root: Path = Path("/")
-    ) -> Iterator[Callable[[], Reading]]:
-        buses = kernel_gpus(root)
-        places = {device.index: buses.get(device.uuid, "") for device in devices}
-
-        def counted(reading: Reading) -> Reading:
-            samples = {}
-            for index, sample in reading.samples.items():
-                samples[index] = replace(sample, ecc=memory_errors(places[index], root))
-            return replace(reading, samples=samples)
-
-        with super().source(devices) as read:
-            yield lambda: counted(read())
-
-
-def memory_errors(bus: str, root: Path = Path("/")) -> tuple[int, int] | None:
-    """The corrected and the uncorrected errors of a GPU, of all its parts that RAS watches.
-
-    They are since its driver was loaded; None where it does not tell them.
-    """
-    found: list[tuple[int, int]] = []
-    for path in (root / "sys/bus/pci/devices" / bus / "ras").glob("*_err_count"):
-        with suppress(OSError, ValueError, KeyError):  # a part without such counts
-            counts = dict(line.split(": ") for line in path.read_text().splitlines())
-            found.append((int(counts["ce"]), int(counts["ue"])))
-    return (sum(ce for ce, _ in found), sum(ue for _, ue in found)) if found else None
 
 
 def kernel_gpus(root: Path = Path("/")) -> dict[str, str]:

@@ -40,23 +40,18 @@ def _devices_watched(measured: Measurements) -> Looked:
     action="reboot",
 )
 def lost_device(measured: Measurements) -> Finds:
-    """Devices that did not answer."""
-    return _problems(measured, lambda problem: problem.is_fault and problem.is_lost)
-
-
-@finding("error", "{problem}", "restart its node", of_runs=True, fails=True, action="reboot")
-def missing_device(measured: Measurements) -> Finds:
-    """Devices that were lost before a validation, which could not measure them."""
+    """Devices that did not answer, also those that a validation could not measure for that."""
+    yield from _problems(measured, lambda problem: problem.is_fault and problem.is_lost)
     validated = {row.name for row in measured.rows if row.validates}
-    found = grouped(
-        (_on_node(record, str(note)), record.node)
+    notes = [
+        (_on_node(record, note), record.node)
         for record in measured.records
         if record.name in validated
         for note in _notes(record)
-        if _LOST_BEFORE in str(note)
-    )
-    for sentence, nodes in found.items():
-        yield Found(words={"problem": sentence}, nodes=(nodes[0],))
+        if _LOST_BEFORE in note
+    ]
+    for sentence, node in dict.fromkeys(notes):
+        yield Found(words={"problem": sentence}, nodes=(node,))
 
 
 @finding(
@@ -257,15 +252,15 @@ def device_note(measured: Measurements) -> Finds:
     """Devices that lack sensors, those that were left out, and mistakes of programs."""
     left_out = []
     for record in measured.records:
-        left_out += [_on_node(record, str(note)) for note in _notes(record)]
+        left_out += [_on_node(record, note) for note in _notes(record)]
     for sentence in dict.fromkeys(left_out):
         yield Found(words={"problem": sentence})
     yield from _problems(measured, lambda problem: severity_of(problem) == "note")
 
 
-def _notes(record: Record) -> list[object]:
+def _notes(record: Record) -> list[str]:
     notes = record.accelerators.get("notes")
-    return notes if isinstance(notes, list) else []
+    return list(map(str, notes)) if isinstance(notes, list) else []
 
 
 def _problems(measured: Measurements, is_meant: Callable[[DeviceProblem], bool]) -> Finds:

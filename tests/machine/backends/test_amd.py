@@ -8,8 +8,7 @@ import pytest
 
 from milabench_ddp.machine import host
 from milabench_ddp.machine.backends import amd
-from milabench_ddp.machine.backends.amd import AmdBackend, kernel_gpus, memory_errors
-from milabench_ddp.machine.devices import Device
+from milabench_ddp.machine.backends.amd import AmdBackend, kernel_gpus
 
 NUMBERS = [0xAAF7052596831610, 0xBBF7052596831611, 0xCCF7052596831612]  # of the GPUs, by rocm_smi
 BUSES = [0x0C, 0x22, 0x9F]
@@ -99,31 +98,3 @@ def test_partitions_of_one_number_are_all_kept(root: Path, monkeypatch) -> None:
     monkeypatch.setattr(sys.modules[__name__], "NUMBERS", NUMBERS[:1] * 3)
     monkeypatch.setattr(amd, "kernel_gpus", lambda: {UUIDS[0]: "0000:0c:00.0"})
     assert [each.id for each in AmdBackend().discover({}, None).devices] == ["0", "1", "2"]
-
-
-def counted(root: Path, bus: int, **parts: str) -> None:
-    folder = root / f"sys/bus/pci/devices/0000:{bus:02x}:00.0/ras"
-    folder.mkdir()
-    for part, text in parts.items():
-        (folder / f"{part}_err_count").write_text(text)
-
-
-@pytest.mark.parametrize("odd", [0, 2])
-def test_the_errors_that_ras_counts_are_those_of_their_gpu(root: Path, smi: None, odd: int) -> None:
-    counted(root, BUSES[odd], umc="ue: 1\nce: 20\n", sdma="ue: 0\nce: 3\n", odd="none\n")
-    counted(root, BUSES[1], umc="ue: 0\nce: 0\n")
-    devices = [Device(k, str(k), uuid=uuid) for k, uuid in enumerate(UUIDS)]
-    with AmdBackend().source(devices, root) as read:
-        samples = read().samples
-    assert {k: sample.ecc for k, sample in samples.items()} == {
-        odd: (23, 1),
-        1: (0, 0),
-        2 - odd: None,
-    }
-    assert samples[odd].power == 400.0
-
-
-def test_a_gpu_without_ras_has_no_counts(root: Path) -> None:
-    counted(root, BUSES[0], umc="ce: many\n")
-    assert memory_errors("0000:0c:00.0", root) is None
-    assert memory_errors("0000:22:00.0", root) is None

@@ -178,6 +178,6 @@ def test_a_gpu_that_was_lost_before_a_validation_fails_its_node(
         head = line("meta", {"node": node, "accelerators": {"notes": notes}})
         settings = {"tag": ["b", "D0", node], "tags": tags}
         write(tmp_path, f"b.D0.{node}", config("b", **settings), head, start(), end())
-    found = [each for each in report_of([tmp_path]).findings if each.name == "missing_device"]
+    found = [each for each in report_of([tmp_path]).findings if each.name == "lost_device"]
     told = [(each.sentence, each.nodes, each.fails, each.action) for each in found]
     assert told == [(f"n1: {lost}", ("n1",), True, "reboot")] * bool(tags)

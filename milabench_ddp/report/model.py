@@ -9,9 +9,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ..codec import about
-from ..config.schema import VALIDATE
 from ..events import Outcome
-from ..results.records import Payload, is_finite, mapping_or_empty
+from ..results.records import Payload, is_finite, mapping_or_empty, validates
 from ..samples import HostSample
 from ..table import Measured
 from .compat import MilabenchSummary
@@ -95,8 +94,7 @@ class Row(Struct, frozen=True, dict=True):
     @property
     def validates(self) -> bool:
         """Whether nodes are judged by it."""
-        tags = self.config.get("tags")
-        return isinstance(tags, list) and VALIDATE in tags
+        return validates(self.config)
 
     @property
     def matrix(self) -> Payload:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import replace
 
-from ..config.audited import VALIDATION, AuditedSetting, audited, text_of_values
+from ..config.audited import AuditedSetting, audited, text_of_values
 from ..hostlist import natural, shown_nodes
 from ..node_settings import Settings, SettingValue
 from ..results.records import Run, mapping_or_empty
@@ -44,7 +44,7 @@ class Suspect(Struct, frozen=True):
 
 
 def is_validated(rows: Iterable[Row]) -> bool:
-    return any(VALIDATION in (row.config.get("tags") or ()) for row in rows)
+    return any(row.validates for row in rows)
 
 
 @once

@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 from msgspec import Struct, field
 
-from ..config.schema import SkippedBenchmark, is_of_each_node, recorded_jobs
+from ..config.schema import VALIDATE, SkippedBenchmark, is_of_each_node, recorded_jobs
 from ..errors import shortened
 from ..events import Status, Verdict
 from ..hazards import PLANT
@@ -38,6 +38,12 @@ def mapping_or_empty(value: object) -> Payload:
 def recorded_weight(config: Payload) -> float:
     weight = config.get("weight", 0)
     return float(weight) if is_number(weight) else 0.0
+
+
+def validates(config: Payload) -> bool:
+    """Whether nodes are judged by the benchmark of a recorded configuration."""
+    tags = config.get("tags")
+    return isinstance(tags, list) and VALIDATE in tags
 
 
 FACTS = ("model", "shares", "correctness")

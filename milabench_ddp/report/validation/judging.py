@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from ...config.schema import spans_nodes
 from ...config.xids import ACTIONS
+from ...errors import contained
 from ...events import Outcome
 from ...hostlist import natural
 from ...results.records import Run, mapping_or_empty
@@ -39,7 +40,11 @@ def verdicts_of(
     against = grouped((node, each) for each in compress(findings, blames) for node in each.nodes)
     others = [each for each, blamed in zip(findings, blames, strict=True) if not blamed]
     unclear = grouped(_unclear(measured, rows, others, {*against}, nodes))
-    beside = grouped((each.node, (row.name, each)) for row in rows for each in judge(row))
+    told: list[tuple[str, tuple[str, Judged]]] = []
+    for row in rows:
+        with contained(lambda _: None):  # the finding about it fails, too, and says so
+            told += [(each.node, (row.name, each)) for each in judge(row)]
+    beside = grouped(told)
     made = []
     for node in nodes:
         known = beside.get(node, [])

@@ -12,9 +12,8 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...config.schema import VALIDATE
 from ...numerics import np
-from ...results.records import Record, mapping_or_empty
+from ...results.records import Record, mapping_or_empty, validates
 from ..grouping import grouped
 from ..mfu import device_of
 from ..model import Row
@@ -72,7 +71,7 @@ def judged(row: Row) -> Sequence[Judged]:
     if not row.validates:
         return ()
     families = _families(row)
-    names = {record.name for record in _records(row) if VALIDATE in record.config.get("tags", ())}
+    names = {record.name for record in _records(row) if validates(record.config)}
     found: list[Judged] = []
     for key, family in families.items():
         known = [each for each in family if not each.why]

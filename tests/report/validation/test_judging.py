@@ -150,6 +150,22 @@ def test_what_is_the_same_on_most_nodes_is_no_fault_of_theirs(
     assert all("did not start: no module" in each.reasons[0] for each in made.verdicts[:count])
 
 
+@pytest.mark.parametrize("tags", [7, None, "validate", {"validate": 1}])
+def test_damaged_tags_judge_nobody(tmp_path: Path, tags: object) -> None:
+    for number, config_tags in enumerate([TAGS, tags]):
+        settings = config("flops", tag=["flops", f"D{number}"], device=number, tags=config_tags)
+        write(tmp_path, f"flops.D{number}", settings, start(), rates([100.0] * 20), end(0))
+    assert len(report_of([tmp_path]).verdicts) == 0
+
+
+def test_a_row_that_cannot_be_judged_is_told_as_such(tmp_path: Path) -> None:
+    def breaks(row: Row) -> Sequence[Known]:
+        raise ValueError(row.name)
+
+    made = verdicts_of(planted(tmp_path), (), breaks)
+    assert words(made) == dict.fromkeys(NODES, "cannot tell")
+
+
 def test_what_was_stopped_was_not_judged(tmp_path: Path) -> None:
     stopped = Failure("flops", "run", None, "cancelled", "stopped on request")
     measured = replace(planted(tmp_path), failures=(stopped,))

@@ -63,18 +63,19 @@ def test_a_base_that_is_read_only(quick):
         assert_refused(quick, quick.begin(), "Read-only file system", "--base")
 
 
+@pytest.mark.parametrize("count", [2, pytest.param(5, marks=pytest.mark.slow)])
 def test_a_disk_that_fills_up_in_the_midst_loses_nothing_that_was_measured(
-    cluster, make_sweep, tmp_path
+    cluster, make_sweep, tmp_path, count
 ):
-    sizes = {"quick": [2, 1], "held": [2]}
-    sweep = make_sweep(tmp_path, sizes, options="{nodelist: 'node[1-2]'}")
+    sizes, held, quick = {"quick": [count, 1], "held": [count]}, f"held-{count}", f"quick-{count}"
+    sweep = make_sweep(tmp_path, sizes, options=f"{{nodelist: 'node[1-{count}]'}}")
     with file_system(tmp_path / "runs", "size=1m"):
-        for node in ("node1", "node2"):  # which see the file systems that there were at their start
-            cluster.crash(node)
+        for node in [f"node{1 + rank}" for rank in range(count)]:
+            cluster.crash(node)  # it sees the file systems that there were at its start
             cluster.boot(node)
         command = sweep.begin()
-        sweep.await_states(quick_2="ok", held_2="running")
-        sweep.await_starts("held-2", 2)
+        sweep.await_states(**{f"quick_{count}": "ok", f"held_{count}": "running"})
+        sweep.await_starts(held, count)
         (sweep.run / ".reserve").unlink()  # not even the states have room
         ballast = sweep.run / "ballast"
         with suppress(OSError):
@@ -82,17 +83,17 @@ def test_a_disk_that_fills_up_in_the_midst_loses_nothing_that_was_measured(
         sweep.open()
         code, _, err = ended(command)
         assert code == 1
-        why = f"cannot write {sweep.run}/held-2/state.json: No space left on device"
+        why = f"cannot write {sweep.run}/{held}/state.json: No space left on device"
         assert why in err
-        assert sweep.states() == {"quick-2": "ok", "held-2": "failed", "quick-1": "not begun"}
-        assert sweep.reason("held-2") == why
+        assert sweep.states() == {quick: "ok", held: "failed", "quick-1": "not begun"}
+        assert sweep.reason(held) == why
         full = f"cannot write {sweep.run}/quick-1/state.json: No space left on device"
         why = rf"its job ended before it began: FAILED, .*: {re.escape(full)} \(see .*\.err\)"
         assert re.fullmatch(why, sweep.reason("quick-1"))
         ballast.unlink()
         sweep.resume()
         assert set(sweep.states().values()) == {"ok"}
-        assert sweep.starts() == {"quick-2": 2, "held-2": 4, "quick-1": 1}
+        assert sweep.starts() == {quick: count, held: 2 * count, "quick-1": 1}
 
 
 FILLS = """\

@@ -8,12 +8,11 @@ from typing import Literal
 from ..node_settings import SettingSource, SettingValue
 from .checks import Text
 from .published import Pattern, read_data
-from .schema import Benchmark
+from .schema import VALIDATE, Benchmark
 
 Cost = Literal["transfer", "p2p", "network", "memory", "cpu", "launch", "compute"]
 """What becomes slower: copies to a GPU, traffic between GPUs of a node, of nodes, ..."""
 _PART = " of "
-VALIDATION = "validate"  # the tag of benchmarks of a validation
 
 
 class AuditedSetting(SettingSource, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -74,8 +73,7 @@ def audited() -> Mapping[str, AuditedSetting]:
 
 def audited_in(benchmarks: Iterable[Benchmark]) -> Mapping[str, AuditedSetting]:
     """The settings to read before these benchmarks: all for a validation, else none."""
-    tags = (each.record.get("tags") or () for each in benchmarks)
-    return audited() if any(VALIDATION in each for each in tags) else {}
+    return audited() if any(VALIDATE in each.tags for each in benchmarks) else {}
 
 
 def text_of_values(values: Sequence[SettingValue]) -> str:

@@ -18,18 +18,18 @@ _SHOWN = 4  # places that are named
 _CAPABILITIES, _EXTENDED = 0x34, 0x100  # where the lists of capabilities begin
 _MOST = 96  # capabilities of a device
 Told = Iterator[tuple[str, str]]  # places, each with its value
+Gpus = Mapping[str, Mapping[str, Any]]  # as `accelerators` of the provenance has them
 
 
 def read_settings(
     sources: Mapping[str, SettingSource],
-    gpus: Mapping[str, Mapping[str, Any]],
+    gpus: Gpus,
     root: Path = Path("/"),
     limit: float = LIMIT,
 ) -> Settings:
     """The settings that this host tells, by name; those that cannot be read are left out.
 
     Args:
-        gpus: the facts of GPUs, as ``accelerators`` of the provenance has them.
         root: holds ``proc``, ``sys``, ``dev`` and ``etc``, as ``/`` does.
         limit: seconds; what is not read by then is not known.
     """
@@ -57,7 +57,7 @@ def _values(told: Mapping[str, str]) -> tuple[SettingValue, ...]:
     )
 
 
-def _told(source: SettingSource, gpus: Mapping[str, Mapping[str, Any]], root: Path) -> Told:
+def _told(source: SettingSource, gpus: Gpus, root: Path) -> Told:
     if not all(_places(root, pattern) for pattern in source.needs):
         return
     if source.gpu:
@@ -81,7 +81,7 @@ def _places(root: Path, pattern: str) -> list[str]:
     return sorted((str(each.relative_to(root)) for each in root.glob(pattern)), key=natural)
 
 
-def _fact(facts: Any, path: str) -> str:
+def _fact(facts: object, path: str) -> str:
     """A fact by its name, with dots; empty where it is not known."""
     for name in path.split("."):
         facts = facts.get(name) if isinstance(facts, Mapping) else None
@@ -112,8 +112,7 @@ def _part(place: str, value: str, whole: str) -> Told:
 def _text(file: Path, match: str) -> str:
     is_named = file.exists() and not file.is_file()  # a folder or a device, which is there
     text = file.name if is_named else file.read_text(errors="replace").strip()
-    found = re.findall(match, text, re.MULTILINE) if match else text.split()
-    return " ".join(dict.fromkeys(found))
+    return " ".join(dict.fromkeys(re.findall(match or r"\S+", text, re.MULTILINE)))
 
 
 def _bits(file: Path, register: PciRegister) -> int:
@@ -131,27 +130,17 @@ def _bits(file: Path, register: PciRegister) -> int:
         return int.from_bytes(data, "little")
 
     try:
-        place = _capability(number, register)
-        return (number(place + register.offset, 2) & register.mask) // (
-            register.mask & -register.mask
-        )
+        if register.extended and number(0x0E, 1) & 0x7F != 1:
+            raise ValueError  # no bridge
+        place = _EXTENDED if register.extended else number(_CAPABILITIES, 1)
+        for _ in range(_MOST):  # each has its id and the place of the next one
+            if place == 0:
+                break
+            head = number(place, 4)
+            if head & (0xFFFF if register.extended else 0xFF) == register.capability:
+                bits = number(place + register.offset, 2) & register.mask
+                return bits // (register.mask & -register.mask)
+            place = head >> 20 if register.extended else head >> 8 & 0xFF
+        raise ValueError
     finally:
         os.close(descriptor)
-
-
-def _capability(number: Any, register: PciRegister) -> int:
-    """The offset of a capability: each has its id and the offset of the next one."""
-    if register.extended and number(0x0E, 1) & 0x7F != 1:  # no bridge
-        raise ValueError
-    place = _EXTENDED if register.extended else number(_CAPABILITIES, 1)
-    for _ in range(_MOST):
-        if place == 0:
-            break
-        head = number(place, 4)
-        id, following = (
-            (head & 0xFFFF, head >> 20) if register.extended else (head & 0xFF, head >> 8 & 0xFF)
-        )
-        if id == register.capability:
-            return place
-        place = following
-    raise ValueError

@@ -8,9 +8,10 @@ from msgspec import Struct, ValidationError, convert
 from msgspec.structs import replace
 
 from ..config.audited import AuditedSetting, audited, text_of_values
+from ..config.schema import is_of_each_node
 from ..hostlist import natural, shown_nodes
 from ..node_settings import Settings, SettingValue
-from ..results.records import Run, mapping_or_empty
+from ..results.records import Run
 from .finding import Finding
 from .grouping import grouped
 from .model import Row
@@ -41,10 +42,6 @@ class Suspect(Struct, frozen=True):
     @property
     def sentence(self) -> str:
         return f"{self.setting.what} is {self.shown}{f' on {self.node}' if self.node else ''}"
-
-
-def is_validated(rows: Iterable[Row]) -> bool:
-    return any(row.validates for row in rows)
 
 
 @once
@@ -115,8 +112,7 @@ def alike(suspects: Iterable[Suspect]) -> Iterator[tuple[Suspect, tuple[str, ...
 
 def nodes_of_job(row: Row) -> int:
     """How many nodes exchange data in a benchmark: 1 where each has a job of its own."""
-    each_node = mapping_or_empty(row.config.get("plan")).get("each") == "node"
-    return 1 if each_node else row.nodes
+    return 1 if is_of_each_node(row.config.get("plan")) else row.nodes
 
 
 def costs_of(row: Row) -> frozenset[str]:

@@ -12,7 +12,7 @@ def run(at: Workplace, tag: str, *options: str) -> None:
     at.write("good.py", GOOD)
     at.write("suite.yaml", SUITE.format(name="good", tag=tag))
     done = at.milabench("run", "suite.yaml", *ON_CPU, *options)
-    assert done.code == 0, done.err
+    assert done.code in (0, 3), done.err  # 3: too little was measured to judge the nodes by it
 
 
 def test_a_single_host(at: Workplace) -> None:

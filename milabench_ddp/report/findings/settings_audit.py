@@ -5,7 +5,7 @@ from collections.abc import Callable
 from ...hostlist import hostlist, shown_nodes
 from ..bounds import bounds_of
 from ..model import Row
-from ..suspects import Suspect, alike, is_validated, suspects_of
+from ..suspects import Suspect, alike, suspects_of
 from .finder import Finds, Found, Measurements, finding
 
 SLOWER = {
@@ -67,11 +67,11 @@ def _is_choice(suspect: Suspect, severity: str) -> bool:
     "compare it with that of other nodes; `--table settings` has what is set there",
     section="more",
     looks_for="bandwidths that are low for their links",
-    among=lambda row: len(list(bounds_of(row))) if is_validated([row]) else 0,
+    among=lambda row: len(list(bounds_of(row))) if row.validates else 0,
 )
 def below_bound(row: Row) -> Finds:
     """Bandwidths that are a smaller share of what the links allow than on healthy machines."""
-    for each in bounds_of(row) if is_validated([row]) else ():
+    for each in bounds_of(row) if row.validates else ():
         if each.is_low:
             evidence = {"gb_s": each.gb_s, "share": each.share, "limit": each.limit.gb_s}
             words = {"what": each.what, "links": each.limit.links}

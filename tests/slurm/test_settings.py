@@ -28,7 +28,7 @@ def test_one_node_has_another_mtu(networked, make_sweep, tmp_path, node):
         stack.callback(networked.exec, node, *change, usual)
         networked.exec(node, *change, "1400")
         code, out, err = ended(sweep.begin())
-    assert code == 0, err
+    assert code in (0, 3), err  # 3: too little was measured to judge the nodes by it
     told = sweep.state().nodes
     assert {name for name, each in told.items() if "1400" in str(each.settings["mtu"])} == {node}
     said = f"nodes differ: the MTU of its interfaces is 1400 on {node}, and {usual} on the other 3"
@@ -45,8 +45,8 @@ def test_one_node_has_a_bad_setting(cluster, make_sweep, tmp_path, node):
         stack.callback(cluster.exec, node, "umount", THP)
         cluster.exec(node, "mount", "--bind", str(tmp_path / "enabled"), THP)
         code, out, err = ended(sweep.begin())
-    assert code == 0, err
-    assert f"{node}: transparent huge pages is never, which can slow down memory" in out
+    assert code in (0, 3), err  # 3: too little was measured to judge the nodes by it
+    assert f"transparent huge pages is never on {node}, which can slow down memory" in out
     asked = "report", sweep.run, "--table", "settings", "--csv"
     _, table, _ = ended(sweep.milabench(*asked))
     others = "node[2-4]" if node == "node1" else "node[1-3]"

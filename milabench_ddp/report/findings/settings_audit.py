@@ -17,7 +17,7 @@ SLOWER = {
     "launch": "launches of kernels",
     "compute": "computation",
 }
-SENTENCE = "[{place}: ]{what} is {shown}, which can slow down {costs}"
+SENTENCE = "{what} is {shown}[ on {place}], which can slow down {costs}"
 
 
 def _told(measured: Measurements, fits: Callable[[Suspect], bool]) -> Finds:

@@ -79,7 +79,10 @@ def test_many_nodes_are_one_finding(tmp_path: Path, good: Settings) -> None:
     bad = spoilt(tmp_path, "governor")
     (one,) = found(tmp_path / "run", good, bad, bad, bad)
     assert one.nodes == ("n2", "n3", "n4")
-    assert one.sentence.startswith("n[2-4]: the frequency governor of its CPUs is powersave")
+    said = (
+        "the frequency governor of its CPUs is powersave (policy7) on n[2-4], which can slow down"
+    )
+    assert one.sentence.startswith(said)
     assert "traffic to other nodes" in one.sentence
     assert one.evidence["setting"] == "governor"
 

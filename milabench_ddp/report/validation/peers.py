@@ -110,7 +110,7 @@ def _beside_published(row: Row, each: Judged) -> Judged:
     told = {"median": theirs["value"], "lower": 1 - ratio, "reference": "published"}
     told |= {"smallest": 1 - (1 - OFF) / max(ratio, 1)}
     if ratio < 1 - OFF:
-        why = f"more than {OFF:.0%} below {theirs['source']}"
+        why = f"more than software and power limits make ({theirs['source']})"
         return replace(each, word="fail", why=why, **told)
     return replace(each, word="pass", why="", **told)
 
@@ -222,7 +222,7 @@ def _judged(
     elif smallest > max(UNSEEN, lower):
         word, why = "cannot tell", f"a defect below {smallest:.0%} would not have been found"
     elif found.are_below[index]:
-        word, why = "fail", "the spread of its peers does not explain it"
+        word, why = "fail", "more than the spread of its kind"
     return Judged(
         each.node, each.place, each.value, each.unit, median, lower, smallest, word, why, reference
     )

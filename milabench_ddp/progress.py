@@ -50,8 +50,7 @@ class ProgressObserver:
     def end(self, name: str, verdict: Verdict, ran: Span | None = None) -> None:
         """A benchmark has ended, with all its repeats; it may never have begun.
 
-        Args:
-            ran: from when to when, by the clock of its coordinator; None: it ends now.
+        ``ran`` is from when to when, by the clock of its coordinator; None: it ends now.
         """
 
     def message(self, text: str) -> None:

@@ -52,12 +52,9 @@ class AgentProcess:
         self, popen: "subprocess.Popen[bytes] | None", log: "AgentLog", step: Sequence[str] = ()
     ) -> None:
         self._popen, self._log, self._step = popen, log, step
+        self.is_step = bool(step)
         self.told: int | None = None  # the exit status of the agent, as a shell has it
         self.is_lost = False  # its node is: it may never end
-
-    @property
-    def is_step(self) -> bool:
-        return bool(self._step)
 
     def exit_status(self, patience: float) -> int | None:
         """Its exit status, negative for a signal; None if it runs on for ``patience`` seconds.

@@ -8,7 +8,7 @@ import pytest
 from milabench_ddp.config.audited import audited, text_of_values
 from milabench_ddp.machine.setting_reader import read_settings
 from milabench_ddp.node_settings import PciRegister, SettingSource, SettingValue
-from tests.support.settings_tree import SPOILT, PlantedNode
+from tests.support.settings_tree import CARD, SPOILT, PlantedNode
 from tests.support.wait import PATIENCE
 
 
@@ -70,10 +70,18 @@ def test_what_is_not_readable_is_not_known(node: PlantedNode) -> None:
     """The kernel shows the first 64 bytes of a configuration space to all users."""
     for config in node.root.rglob("config"):
         config.write_bytes(config.read_bytes()[:64])
-    (node.root / "sys/class/net/eth0/speed").unlink()
-    (node.root / "sys/class/net/eth0/speed").mkdir()
+    (node.root / CARD / "speed").write_text("-1\n")  # it is down
     found = node.settings()
-    assert not {"acs", "relaxed_ordering", "read_request"} & set(found)
+    assert not {"acs", "relaxed_ordering", "read_request", "net_speed"} & set(found)
+
+
+def test_interfaces_of_containers_do_not_count(node: PlantedNode) -> None:
+    for name in ("lxc12ab", "cali4f", "docker0"):
+        node.write(f"sys/class/net/{name}/mtu", "1450\n")
+        node.write(f"sys/class/net/{name}/speed", "10000\n")
+    found = node.settings()
+    assert found["mtu"] == (SettingValue("9000"),)
+    assert found["net_speed"] == (SettingValue("100000"),)
 
 
 def test_a_device_without_the_capability(node: PlantedNode) -> None:

@@ -29,6 +29,7 @@ GPU = {
     "default_application_clock": 1980,
     "vbios": "96.00.CF.00.02",
 }
+CARD = "sys/bus/pci/devices/0000:c0:00.0/net/eth0"
 CPU, MM = "sys/devices/system/cpu", "sys/kernel/mm/transparent_hugepage"
 FILES: Mapping[str, str] = {
     "dev/infiniband/uverbs0/x": "",  # a folder stands in for a device
@@ -47,7 +48,7 @@ FILES: Mapping[str, str] = {
     "sys/class/dmi/id/bios_version": "1.1\n",
     "sys/class/dmi/id/product_name": "DGXH200\n",
     "sys/class/net/eth0/mtu": "9000\n",
-    "sys/class/net/eth0/speed": "100000\n",
+    f"{CARD}/speed": "100000\n",
     "sys/class/net/lo/mtu": "65536\n",
     "sys/devices/system/clocksource/clocksource0/current_clocksource": "tsc\n",
     f"{CPU}/cpu0/cpuidle/state2/disable": "1\n",
@@ -216,7 +217,7 @@ SPOILT: Mapping[str, tuple[Spoil, str]] = {
     "nic_firmware": (nic("fw_ver", "28.38\n"), "28.38"),
     "nic_driver": (file("sys/module/mlx5_core/version", "23.10\n"), "23.10"),
     "mtu": (file("sys/class/net/eth0/mtu", "1500\n"), "1500"),
-    "net_speed": (file("sys/class/net/eth0/speed", "10000\n"), "10000"),
+    "net_speed": (file(f"{CARD}/speed", "10000\n"), "10000"),
     "memlock": (file("proc/self/limits", LIMITS.format(files=65536, locked=65536)), "65536"),
     "ib_disable": (variable("NCCL_IB_DISABLE=1"), "1"),
     "p2p_disable": (variable("NCCL_P2P_DISABLE=1"), "1"),

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from ..config.schema import VALIDATE
 from ..errors import contained, reason_of
 from ..results.run_dir import RunDir
-from .nodes import NodeHandle, NodeLost, Nodes
+from .nodes import NodeLost, Nodes
 from .protocol import EvidenceKept, KeepEvidence, Timeouts
 from .run_context import RunPlan
 
-PATIENCE = 30.0  # seconds for all nodes together; each of them takes 26 at most
+PATIENCE = 30.0  # seconds for all nodes together; each of them takes 10 at most
 _GONE = "The node is gone, or did not answer: this is what others know of it.\n"
 
 
@@ -32,31 +32,32 @@ def keep_evidence(
     # the report and the archives are loaded at the end of a validation alone
     from ..report.assemble import report_of
     from ..report.faces import report_text
-    from ..report.tickets import evidence_of, failing
+    from ..report.node_verdict import Word
+    from ..report.tickets import evidence_of
     from ..results.evidence_archive import add_evidence
     from ..results.read_run import read_run
 
-    report = report_of([run.path])
-    handles = {nodes[rank].name: nodes[rank] for rank in nodes.alive}
-    asked: dict[int, NodeHandle] = {}
-    files = {}
-    failed = failing(report)
-    whole = {"report.txt": report_text(report)} if failed else {}
-    found = read_run(run.path)
-    for node in failed:
-        name = node or next(iter(handles))
-        files[name] = whole | evidence_of(node, name, report, found)
-        handle = handles.get(name)
-        if handle is not None and handle.send(KeepEvidence(files[name])):
-            asked[handle.rank] = handle
+    report, found = report_of([run.path]), read_run(run.path)
+    text, files = report_text(report), {}
+    for verdict in report.verdicts:
+        if verdict.verdict is Word.FAIL:
+            # the files of a single host do not have its name in this run
+            name = nodes[0].name if plan.nodes == 1 else verdict.node
+            files[name] = evidence_of(verdict, found) | {"report.txt": text}
+    asked = set()
+    for rank in nodes.alive:
+        handle = nodes[rank]
+        if handle.name in files and handle.send(KeepEvidence(files[handle.name])):
+            asked.add(handle.name)
     deadline = clock() + PATIENCE
     while asked and clock() < deadline:
         for handle, message in nodes.receive(timeouts.heartbeat):
             match message:
                 case NodeLost():
-                    asked.pop(handle.rank, None)
-                case EvidenceKept(problem) if handle.rank in asked:
-                    del asked[handle.rank], files[handle.name]
+                    asked.discard(handle.name)
+                case EvidenceKept(problem) if handle.name in asked:
+                    asked.discard(handle.name)
+                    del files[handle.name]
                     if problem:
                         tell(f"the evidence of {handle.name} is not complete: {problem}")
     for name, known in files.items():

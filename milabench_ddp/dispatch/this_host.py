@@ -4,7 +4,6 @@ import os
 import random
 import select
 import socket
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -13,7 +12,7 @@ from typing import Self
 
 from msgspec.structs import replace
 
-from ..errors import DispatchError, RunDirError, contained, may_pass, reason_of
+from ..errors import DispatchError, contained, may_pass, reason_of
 from ..events import Event, Outcome
 from ..launch.evidence_keeper import EvidenceKeeper
 from ..launch.node_run import LaunchRunner, SampleRouter, device_monitor
@@ -22,7 +21,7 @@ from ..launch.supervisor import sweep
 from ..machine.detect import detect, partition
 from ..machine.devices import Node
 from ..plan.launch import Launch
-from ..results.read_state import ignore, read_benchmark, read_header
+from ..results.read_state import ignore, read_benchmark
 from ..results.run_dir import RunDir
 from ..results.state import LaunchState
 from ..results.write import DataHeader
@@ -117,7 +116,10 @@ def run_part(
 
 
 def kept_evidence(runner: LaunchRunner, files: Mapping[str, str]) -> EvidenceKept:
-    return EvidenceKept(runner.keeper.keep(files) if runner.keeper else "it keeps no evidence")
+    if runner.keeper is None:
+        return EvidenceKept("it keeps no evidence")
+    runner.keeper.keep("end", "at the end of the run", files)
+    return EvidenceKept("; ".join(runner.keeper.problems))
 
 
 def _failed_part(repeat: int | None, error: Exception) -> LaunchState:
@@ -187,19 +189,9 @@ def launch_runner(
     sweep()
     router = SampleRouter()
     keeper = EvidenceKeeper(run, node.name)
-    since = time.time()
-    with suppress(RunDirError):  # its header is damaged
-        since = read_header(run).created
     header = DataHeader(run.name, plan.arch, meta)
     states = [read_benchmark(run, each.name, ignore) for each in plan.benchmarks]
     launches = [launch for state in states if state for launch in state.launches]
     survivors = chain.from_iterable(launch.survivors for launch in launches)
-    try:
-        with device_monitor(plan.arch, node.devices, plan.gpu_poll, router):
-            yield LaunchRunner(
-                run, header, router, environ, plan.grace, clock, survivors, keeper, since
-            )
-    finally:
-        if problem := keeper.problem():
-            said = f"milabench: the evidence of {node.name} is not complete: {problem}"
-            print(said, file=sys.stderr, flush=True)
+    with device_monitor(plan.arch, node.devices, plan.gpu_poll, router):
+        yield LaunchRunner(run, header, router, environ, plan.grace, clock, survivors, keeper)

@@ -12,7 +12,6 @@ from ..config.schema import VALIDATE
 from ..config.xids import explained
 from ..errors import contained
 from ..events import Data, Event, Note
-from ..in_time import in_time
 from ..machine.backends import BACKENDS
 from ..machine.backends.backend import Reading
 from ..machine.devices import Device
@@ -28,7 +27,6 @@ from .reap import is_alive
 from .stop_requests import StopRequests
 from .supervisor import Supervisor
 
-READ = 3.0  # seconds for the kernel's log
 TRACES = "MILABENCH_TRACES"  # the folder for the files that a program writes beside its metrics
 
 
@@ -46,7 +44,6 @@ class SampleRouter:
         self._emit: Callable[[Event], None] = lambda _: None
         self._problems: dict[DeviceProblem, float] = {}  # of the last reading, since when
         self._told: set[tuple[str, str]] = set()  # the process and the sentence
-        self._logged: set[tuple[str, float]] = set()  # of the kernel's log, in earlier launches
 
     def set_target(self, processes: Sequence[Process], emit: Callable[[Event], None]) -> None:
         with self._lock:
@@ -71,27 +68,11 @@ class SampleRouter:
                 name = self._processes[0].name
                 self._emit(Data(name, when, hostdata(when, reading.host)))
 
-    def tell_log(self, found: Iterable[DeviceProblem], since: float) -> None:
-        """Pass on what the kernel's log says, in one launch: as faults only what is ``since`` then.
-
-        Args:
-            since: seconds since the epoch.
-        """
-        earlier = set()
+    def tell(self, found: Iterable[DeviceProblem]) -> None:
+        """Tell the launch that runs what the monitor does not see."""
         with self._lock:
             for problem in map(explained, found):
-                if problem.time < since:
-                    if problem.sentence in earlier:
-                        continue
-                    earlier.add(problem.sentence)
-                    when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(problem.time))
-                    sentence = f"{problem.sentence} (at {when}, before this run)"
-                    known = {"sentence": sentence, "is_fault": False, "xid": None, "action": ""}
-                    problem = replace(problem, **known)
-                key = problem.sentence, round(problem.time)
-                if key not in self._logged:
-                    told = [self._tell(process, problem) for process in self._processes]
-                    self._logged |= {key} if any(told) else set()
+                self._tell(problem)
 
     def settle(self, *, reads: bool) -> None:
         """Wait for the monitor, which says if it hangs; with ``reads`` it reads at once."""
@@ -99,16 +80,15 @@ class SampleRouter:
             self.monitor.read_now() if reads else self.monitor.settle()
 
     def _tell_problems(self) -> None:
-        for process in self._processes:
-            for problem, since in self._problems.items():
-                self._tell(process, replace(problem, time=since))
+        for problem, since in self._problems.items():
+            self._tell(replace(problem, time=since))
 
-    def _tell(self, process: Process, problem: DeviceProblem) -> bool:
-        concerns = problem.device is None or problem.device in process.devices
-        if concerns and (process.name, problem.sentence) not in self._told:
-            self._told.add((process.name, problem.sentence))
-            self._emit(Note(process.name, problem.time, "device_problem", asdict(problem)))
-        return concerns
+    def _tell(self, problem: DeviceProblem) -> None:
+        for process in self._processes:
+            concerns = problem.device is None or problem.device in process.devices
+            if concerns and (process.name, problem.sentence) not in self._told:
+                self._told.add((process.name, problem.sentence))
+                self._emit(Note(process.name, problem.time, "device_problem", asdict(problem)))
 
 
 @contextmanager
@@ -135,7 +115,6 @@ class LaunchRunner:
     Args:
         survivors: what earlier launches on any node have left; those that live here are told.
         keeper: of the evidence of this node; None for one that keeps none.
-        since: when the run began, in seconds since the epoch.
     """
 
     def __init__(
@@ -148,17 +127,15 @@ class LaunchRunner:
         clock: Callable[[], float] = time.monotonic,
         survivors: Iterable[Survivor] = (),
         keeper: EvidenceKeeper | None = None,
-        since: float = 0.0,
     ) -> None:
-        self.keeper, self._since = keeper, since
+        self.keeper, self._since = keeper, time.time()  # until when the kernel's log was read
         self._survivors = tuple(survivors)
         self._run_dir, self._header, self._router = run_dir, header, router
         self._environ, self._grace, self._clock = environ, grace, clock
 
     def beside(self, run: RunDir) -> "LaunchRunner":
         header = replace(self._header, run_name=run.name)
-        more = self._environ, self._grace, self._clock
-        return LaunchRunner(run, header, self._router, *more, since=self._since)
+        return LaunchRunner(run, header, self._router, self._environ, self._grace, self._clock)
 
     def run(
         self, launch: Launch, requests: StopRequests, emit: Callable[[Event], None]
@@ -168,8 +145,6 @@ class LaunchRunner:
         Raises:
             RunDirError: a file cannot be written; nothing of the launch runs any more.
         """
-        if self.keeper is not None:
-            self.keeper.wait()  # what it asks the drivers would be in the numbers
         earlier = tuple(each for each in self._survivors if is_alive(each.pid, each.born))
         folder = self._run_dir.benchmark(launch.benchmark.name)
         environ = {**self._environ, TRACES: str(folder)}
@@ -196,14 +171,8 @@ class LaunchRunner:
                 state = replace(state, processes=(first, *others))
                 # The end of a failure may come before the monitor sees its reason.
                 self._router.settle(reads=not state.verdict.is_ok)
-                is_validation = VALIDATE in launch.benchmark.tags
-                gpus = (self._header.meta.get("accelerators") or {}).get("gpus")
-                if (is_validation or not state.verdict.is_ok) and gpus:
-                    from ..machine.kernel_log import kernel_log, reported  # few launches need it
-
-                    with contained(lambda _: None):  # it may not be read, or not in time
-                        found = in_time(lambda: [*reported(kernel_log(), gpus)], READ)
-                        self._router.tell_log(found, self._since)
+                if VALIDATE in launch.benchmark.tags or not state.verdict.is_ok:
+                    self._read_log()
                 return state
             finally:
                 self._router.set_target((), supervisor.post)
@@ -212,13 +181,20 @@ class LaunchRunner:
         finally:
             files.close(is_hurried=lambda: requests.stops > 1)
 
+    def _read_log(self) -> None:
+        """Tell the launch that runs what the kernel's log has had since it was read last."""
+        from ..machine.kernel_log import reported  # few launches need it
+
+        now = time.time()
+        gpus = (self._header.meta.get("accelerators") or {}).get("gpus") or {}
+        with contained(lambda _: None):  # not all hosts have the tools
+            self._router.tell(each for each in reported(gpus) if each.time >= self._since)
+        self._since = now
+
     def _witness(self, launch: Launch, stacks: Mapping[str, str], is_hang: bool) -> None:
-        """Take evidence of a validation that hangs, before it is stopped, or that has failed."""
+        """Keep evidence of a validation that hangs or has failed, before anything is stopped."""
         benchmark = launch.benchmark
-        if self.keeper is None or VALIDATE not in benchmark.tags:
-            return
-        state = "hangs or waits, and still runs" if is_hang else "has failed"
-        files = {f"{tag}.stacks": text for tag, text in stacks.items()}
-        self.keeper.take(benchmark.name, f"{benchmark.name} {state}", files)
-        if is_hang:
-            self.keeper.wait()
+        if self.keeper is not None and VALIDATE in benchmark.tags:
+            state = "hangs or waits, and still runs" if is_hang else "has failed"
+            files = {f"{benchmark.name}/{tag}.stacks": text for tag, text in stacks.items()}
+            self.keeper.take(benchmark.name, state, files)

@@ -22,37 +22,8 @@ def host(root: Path = Path("/")) -> dict[str, object]:
             "sockets": len(set(_values(root / "proc/cpuinfo", "physical id"))) or 1,
         },
         "memory_mib": _memory_mib(root),
-        "machine": machine_facts(root),
         "load_average": round(os.getloadavg()[0], 2),  # over a minute: was the machine busy?
     }
-
-
-# Who made a machine, and its serials, which only root may read
-_FACTS = ("sys_vendor", "product_name", "product_serial", "chassis_serial", "board_serial",
-          "bios_version")  # fmt: skip
-
-
-def machine_facts(root: Path = Path("/")) -> dict[str, str]:
-    """Who made this machine, and its serials; those that it tells this user."""
-    known = {}
-    for name in _FACTS:
-        try:
-            known[name] = (root / "sys/class/dmi/id" / name).read_text().strip()
-        except OSError:
-            continue
-    return {name: value for name, value in known.items() if value}
-
-
-def slot_of(bus: str, root: Path = Path("/")) -> str | None:
-    """The name of the slot of a PCI device, as of ``00000000:3B:00.0``; None if it is not told."""
-    for path in (root / "sys/bus/pci/slots").glob("*/address"):
-        try:
-            address = path.read_text().strip()
-        except OSError:
-            continue
-        if address and f"0000{bus.lower()}".endswith((f"{address}.0", address)):
-            return path.parent.name
-    return None
 
 
 def cpu_name(root: Path = Path("/")) -> str:

@@ -1,18 +1,17 @@
 """What this host and its devices tell of a fault, for their vendor."""
 
+import shlex
+import subprocess
+import tempfile
 import time
 from collections.abc import Mapping
-from functools import partial
+from contextlib import suppress
 from pathlib import Path
 
-from ..in_time import in_time
-from .host import machine_facts
-from .kernel_log import kernel_log
-from .tools import answers
+from .kernel_log import KERNEL_LOG
 
 PATIENCE = 6.0  # seconds for the tools: the other nodes of a launch are waited for 10
-_READ = 3.0  # seconds for the kernel's log
-_LINES = 5000  # of the kernel's log
+_END = 1.0  # seconds more for the shell
 
 _PORTS = (
     "for port in /sys/class/net/*; do port=${port##*/}; "
@@ -28,34 +27,35 @@ COMMANDS: Mapping[str, str] = {
     "infiniband.txt": "ibstat",
     "ethernet.txt": _PORTS,
     "pci.txt": "lspci -vv",
+    "machine.txt": "grep -d skip . /sys/class/dmi/id/* /sys/bus/pci/slots/*/address",
+    "kernel.log": KERNEL_LOG,
     "own-processes.txt": 'ps -u "$(id -u)" -o pid,ppid,stat,etime,wchan:32,args',
 }
 """What is asked, by the file that has the answer: commands of a shell."""
 
+# A file has both streams of its command, at most 1 MiB of them, and how it ended.
+_ASK = """ask() {
+    timeout --signal KILL "$1" bash -c "ulimit -c 0 -f 1024; $3" &> "$2"
+    echo "(ended with status $?)" >> "$2"
+}
+"""
 
-def gather(occasion: str, root: Path = Path("/"), seconds: float = PATIENCE) -> dict[str, str]:
-    """Files by their names, with `about.txt`, which says what there is not, and why."""
+
+def gather(occasion: str, seconds: float = PATIENCE) -> dict[str, str]:
+    """The answers, by the names of their files, and when they were taken.
+
+    All are asked at once: one that hangs holds up neither us nor others.
+    """
     now = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime())
-    files, lacks = {}, []
-    for name, answer in answers(COMMANDS, seconds).items():
-        if answer.lacks:
-            lacks.append(f"{name}: {answer.lacks}")
-        if answer.text:
-            files[name] = answer.text
-    try:
-        lines = in_time(partial(kernel_log, root), _READ)[-_LINES:]
-        files["kernel.log"] = "".join(f"{_when(line.time)} {line.text}\n" for line in lines)
-    except (OSError, TimeoutError) as error:
-        lacks.append(f"kernel.log: {str(error) or 'its file system does not answer'}")
-    facts = machine_facts(root)
-    if facts:
-        files["machine.txt"] = "".join(f"{name}: {value}\n" for name, value in facts.items())
-    if "product_serial" not in facts:
-        lacks.append("machine.txt: the serial of the machine, which only root may read")
-    said = "\n".join(["What is not here, and why:", *lacks]) if lacks else "All that was asked for."
-    files["about.txt"] = f"Taken at {now}: {occasion}.\n\n{said}\n"
+    asked = [f"ask {seconds} {name} {shlex.quote(each)} &\n" for name, each in COMMANDS.items()]
+    files = {"about.txt": f"Taken at {now}: {occasion}.\n"}
+    with tempfile.TemporaryDirectory(prefix="milabench-evidence-") as folder:
+        shell = subprocess.Popen(
+            ["bash", "-c", f"{_ASK}{''.join(asked)}wait"], cwd=folder, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+        with suppress(subprocess.TimeoutExpired):
+            shell.wait(seconds + _END)
+        for path in Path(folder).iterdir():
+            files[path.name] = path.read_text(errors="replace")
     return files
-
-
-def _when(seconds: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

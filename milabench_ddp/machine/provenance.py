@@ -121,7 +121,6 @@ def meta(provenance: Mapping[str, Any]) -> dict[str, object]:
     """The data of the ``meta`` event of result files: milabench's fields, in its form, and ours."""
     cpu = provenance["host"]["cpu"]
     modules = provenance["environment"].get(MODULES)
-    machine = provenance["host"].get("machine")
     return {
         "cpu": {"count": cpu["count"], "brand": cpu["brand"]},
         "os": provenance["host"]["os"],
@@ -131,7 +130,6 @@ def meta(provenance: Mapping[str, Any]) -> dict[str, object]:
         "pytorch": provenance["pytorch"],
         "python": provenance["python"],
         "packages": provenance["packages"],
-        **({"machine": machine} if machine else {}),
         **({"modules": modules} if modules else {}),
     }
 

@@ -1,7 +1,6 @@
 """The end of a validation: what a coordinator asks of the nodes that fail, on scripted nodes."""
 
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +10,8 @@ from milabench_ddp.dispatch import failing_nodes
 from milabench_ddp.dispatch.nodes import NodeLost
 from milabench_ddp.dispatch.protocol import EvidenceKept, KeepEvidence, StartLaunch
 from milabench_ddp.report import assemble
-from milabench_ddp.report.finding import Finding
+from milabench_ddp.report.node_verdict import NodeVerdict, Word
+from milabench_ddp.report.validation import judging
 from tests.support.archives import archived
 from tests.support.dispatch import plan
 from tests.support.gpu_runs import SAMPLED, about, report_on
@@ -27,14 +27,11 @@ FAILING = ("n0", "n1")
 
 @pytest.fixture
 def fails(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Makes nodes fail, by a finding each."""
+    """Makes nodes fail, for a reason each."""
 
     def fails(*nodes: str) -> None:
-        def findings_of(measured: object) -> tuple[Finding, ...]:
-            slow = {it: f"{it} is slow" for it in nodes}
-            return tuple(Finding(slow[it], name="failed", nodes=(it,), fails=True) for it in nodes)
-
-        monkeypatch.setattr(assemble, "findings_of", findings_of)
+        verdicts = tuple(NodeVerdict(it, Word.FAIL, (f"{it} is slow",)) for it in nodes)
+        monkeypatch.setattr(assemble, "verdicts_of", lambda *_: verdicts)
 
     fails()
     return fails
@@ -62,8 +59,7 @@ def test_the_node_that_fails_keeps_its_evidence(
 
     def answer() -> Script:
         asked = run.nodes[odd].order(KeepEvidence)
-        assert "ticket.md" in asked.files
-        assert f"n{odd} is slow" in asked.files["summary.txt"]
+        assert f"n{odd} is slow" in asked.files["ticket.md"]
         run.nodes[odd].say(EvidenceKept())
         yield
 
@@ -160,11 +156,13 @@ def test_this_host_keeps_what_it_knows_of_a_gpu_that_is_lost(
     """All of it is real but the driver: the monitor, the report's findings, and the tools."""
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     stub("1 xid 79")
+    full = os.uname().nodename
+    monkeypatch.setattr(judging, "_host", lambda run: f"{full}.example.org")
     report = report_on(tmp_path, tags=TAGS, b=SAMPLED)
     (fault,) = about(report, "device_fault")
-    kept = archived(tmp_path, os.uname().nodename)
+    kept = archived(tmp_path, full.partition(".")[0])
     assert fault in kept["ticket.md"].replace("\\", "")
-    assert re.search("Action +reboot\n", kept["summary.txt"])
+    assert "**Action** reboot\n" in kept["ticket.md"]
     assert kept["end/about.txt"].count("at the end of the run") == 1
     assert fault in " ".join(kept["report.txt"].split())
-    assert "commands/b.sh" in kept
+    assert "run/b/command.sh" in kept

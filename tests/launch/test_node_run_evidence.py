@@ -1,6 +1,7 @@
 """Launches of a validation that hang or fail on this host: what is kept of them, and when."""
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ from milabench_ddp.launch.evidence_keeper import EvidenceKeeper
 from milabench_ddp.launch.node_run import LaunchRunner, SampleRouter
 from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.machine import host_evidence, kernel_log
-from milabench_ddp.machine.kernel_log import LogLine
 from milabench_ddp.plan.launch import Launch
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.state import LaunchState
@@ -45,7 +45,7 @@ def run(
     """Runs a launch on a host that tells which processes live when it is asked."""
     pids: list[int] = []
 
-    def gather(occasion: str, root: Path) -> dict[str, str]:
+    def gather(occasion: str) -> dict[str, str]:
         alive = [pid for pid in pids if Path(f"/proc/{pid}").exists()]
         return {"about.txt": f"{occasion}; alive: {len(alive)}"}
 
@@ -58,14 +58,11 @@ def run(
             over[0] = 1e6 * (len(pids) == 1)  # its time is over once it says where it is
 
     def run(planned: Launch) -> LaunchState:
-        keeper = EvidenceKeeper(RunDir(tmp_path), "n1")
         runner = LaunchRunner(
             RunDir(tmp_path), HEADER, SampleRouter(), os.environ, 0.1, lambda: over[0],
-            keeper=keeper,
+            keeper=EvidenceKeeper(RunDir(tmp_path), "n1"),
         )  # fmt: skip
-        state = runner.run(planned, requests, emit)
-        keeper.wait()
-        return state
+        return runner.run(planned, requests, emit)
 
     return run
 
@@ -93,7 +90,6 @@ def test_of_what_goes_well_and_of_other_runs_nothing_is_kept(
     assert not (tmp_path / "evidence").exists()
 
 
-LOST = "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x, GPU has fallen off the bus."
 META: dict[str, Any] = {
     "accelerators": {"gpus": {"0": {"uuid": "GPU-0", "pcie": {"bus_id": "00000000:3B:00.0"}}}}
 }
@@ -107,40 +103,24 @@ META: dict[str, Any] = {
         (RATE, (), False),  # a good launch of another run does not wait for the log
     ],
 )
-def test_what_the_kernel_says_since_the_run_began_is_a_fault(
+def test_what_the_kernel_says_is_told_in_the_launch_in_which_it_came(
     tmp_path: Path, requests: StopRequests, monkeypatch: pytest.MonkeyPatch,
     text: str, tags: tuple[str, ...], *, is_told: bool,
 ) -> None:  # fmt: skip
-    old = LOST.replace("79", "48")
-    lines = [LogLine(90.0, old), LogLine(95.0, old), LogLine(101.0, LOST), LogLine(102.0, LOST)]
-    monkeypatch.setattr(kernel_log, "kernel_log", lambda: lines)
     header = DataHeader("r", "cuda", META)
-    runner = LaunchRunner(
-        RunDir(tmp_path), header, SampleRouter(), os.environ, 1.0, since=100.0
-    )  # fmt: skip
-    runner.run(validated(text, tags=tags), requests, lambda _: None)
-    told = (tmp_path / "b.D0.data").read_text()
-    assert told.count("device_problem") == 2 * is_told
+    runner = LaunchRunner(RunDir(tmp_path), header, SampleRouter(), os.environ, 1.0)
+    now = time.time()
+    log = []
+    for device, xid, age in ((0, 48, 3600.0), (0, 79, 0.0), (0, 79, 0.0), (1, 94, 0.0)):
+        said = f"GPU {device} (GPU-{device}) reported Xid {xid}"
+        log.append(DeviceProblem(said, device, f"GPU-{device}", time=now - age, xid=xid))
+    monkeypatch.setattr(kernel_log, "reported", lambda _: log)
     known = "GPU 0 (GPU-0) reported Xid 79: it has fallen off the bus; restart the machine"
-    before = "(at 1970-01-01 00:01:30 UTC, before this run)"
-    assert (
-        f'"sentence": "{known}", "device": 0, "uuid": "GPU-0", "is_fault": true' in told
-    ) is is_told
-    assert (f"could not correct {before}" in told) is is_told
-    assert '"xid": 48' not in told
-
-
-def test_an_xid_of_the_kernels_log_is_of_the_launch_in_which_it_came() -> None:
-    router, events = SampleRouter(), list[Event]()
-
-    def launched(devices: int, *times: float) -> list[tuple[str, float]]:
-        events.clear()
-        router.set_target(launch(*["pass"] * devices).processes, events.append)
-        one = DeviceProblem("GPU 1 reported Xid 48", 1, "GPU-1", xid=48)
-        router.tell_log([replace(one, time=time) for time in times], 100.0)
-        return [(event.tag, event.time) for event in events]
-
-    assert launched(1, 50.0, 60.0, 101.2) == []  # it does not use GPU 1
-    assert launched(2, 50.0, 60.0, 101.2) == [("b.D1", 50.0), ("b.D1", 101.2)]
-    assert launched(2, 50.0, 60.0, 101.2) == []
-    assert launched(2, 50.0, 60.0, 101.2, 200.0, 201.0) == [("b.D1", 200.0)]
+    fault = f'"sentence": "{known}", "device": 0, "uuid": "GPU-0", "is_fault": true'
+    for is_first in (True, False):
+        runner.run(validated(text, tags=tags), requests, lambda _: None)
+        told = (tmp_path / "b.D0.data").read_text()
+        assert told.count("device_problem") == (is_told and is_first)
+        assert (fault in told) is (is_told and is_first)
+        for path in tmp_path.glob("b.D0.*"):
+            path.unlink()

@@ -16,10 +16,8 @@ from milabench_ddp.machine.host import (
     cpu_name,
     cpu_quota,
     host,
-    machine_facts,
     oom_kills,
     share_cpus,
-    slot_of,
 )
 
 CPUINFO = """\
@@ -46,36 +44,6 @@ def test_from_proc(tmp_path: Path) -> None:
 def test_a_kernel_that_names_no_brand(tmp_path: Path) -> None:
     assert cpu_name(tmp_path) == platform.machine()
     assert host(tmp_path)["cpu"]["sockets"] == 1
-
-
-def test_who_made_the_machine(tmp_path: Path) -> None:
-    folder = tmp_path / "sys/class/dmi/id"
-    folder.mkdir(parents=True)
-    assert machine_facts(tmp_path) == {}
-    (folder / "product_name").write_text("DGX H100\n")
-    (folder / "board_serial").write_text("\n")
-    (folder / "product_serial").mkdir()  # as one that may not be read
-    assert machine_facts(tmp_path) == {"product_name": "DGX H100"}
-    assert host(tmp_path)["machine"] == {"product_name": "DGX H100"}
-
-
-@pytest.mark.parametrize(
-    ("bus", "slot"),
-    [
-        ("00000000:3B:00.0", "1"),
-        ("0000:3b:00.0", "1"),
-        ("00000001:3B:00.0", "7-2"),
-        ("00000000:3C:00.0", None),
-        ("", None),
-    ],
-)
-def test_the_slot_of_a_device(tmp_path: Path, bus: str, slot: str | None) -> None:
-    for name, address in {"1": "0000:3b:00", "7-2": "0001:3b:00", "9": ""}.items():
-        folder = tmp_path / "sys/bus/pci/slots" / name
-        folder.mkdir(parents=True)
-        (folder / "address").write_text(f"{address}\n")
-    assert slot_of(bus, tmp_path) == slot
-    assert slot_of(bus, tmp_path / "none") is None
 
 
 def test_this_host() -> None:

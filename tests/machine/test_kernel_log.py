@@ -1,17 +1,14 @@
-"""The kernel's log as it is planted, and what is read of NVIDIA's devices there."""
+"""What is read of NVIDIA's devices in the kernel's log, as tools on the PATH tell it."""
 
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from milabench_ddp.machine import kernel_log as module
-from milabench_ddp.machine.kernel_log import LogLine, kernel_log, reported
-from milabench_ddp.machine.tools import Answer
+from milabench_ddp.machine.kernel_log import reported
 from milabench_ddp.samples import DeviceProblem
+from tests.support.archives import place_tools
 
-BOOT = 1_764_000_000.0
 LOST = "NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, name=python, GPU has fallen off the bus."
 GPUS: dict[str, dict[str, Any]] = {
     "0": {"uuid": "GPU-0", "pcie": {"bus_id": "00000000:19:00.0"}},
@@ -19,55 +16,43 @@ GPUS: dict[str, dict[str, Any]] = {
     "7": {"uuid": "GPU-7", "pcie": {"bus_id": "00000001:3B:00.0"}},
     "8": {"uuid": "", "pcie": {}},
 }
+WHEN = "2026-11-27T10:51:25,250000+00:00"
+REFUSED = "echo 'dmesg: read kernel buffer failed: Operation not permitted'; exit 1"
 
 
-def planted(root: Path, name: str, *lines: str) -> Path:
-    path = root / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{line}\n" for line in lines))
-    return root
+@pytest.fixture
+def says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Lets the tools do these, and returns what is found."""
+
+    def says(dmesg: str, journalctl: str = ":") -> list[DeviceProblem]:
+        place_tools(tmp_path / "bin", monkeypatch, dmesg=dmesg, journalctl=journalctl)
+        return list(reported(GPUS))
+
+    return says
 
 
-def test_the_buffer_of_the_kernel(tmp_path: Path) -> None:
-    lines = ("6,1,0,-;Linux version 6.8", " SUBSYSTEM=pci", f"3,99,1500000,-,caller=T1;{LOST}")
-    found = kernel_log(planted(tmp_path, "dev/kmsg", *lines), BOOT)
-    assert found == [LogLine(BOOT, "Linux version 6.8"), LogLine(BOOT + 1.5, LOST)]
-
-
-JOURNAL = """#!/bin/sh
-echo "1795776685.250000 n1 sshd[1]: {0}"
-echo "1795776685.250000 n1 kernel: {0}"
-echo "2026-11-27T11:51:26+01:00 n1 kernel: [12345.678901] {0}"
-echo "2026-11-27T10:51:27.500000Z n1 kernel: [ 12.5] {0}"
-echo "Nov 27 10:51:28 n1 kernel: a time without its year"
-echo "-- No entries --"
-"""
-
-
-def test_without_the_right_to_read_the_buffer_the_journal_is_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("line", "time"),
+    [
+        (f"{WHEN} {LOST}", 1795776685.25),
+        (f"2026-11-27T11:51:26+0100 n1 kernel: {LOST}", 1795776686.0),
+        (f"2026-11-27T10:51:27.500000Z n1 kernel: [ 12.5] {LOST}", 1795776687.5),
+        (f"Nov 27 10:51:28 n1 kernel: {LOST}", None),  # a time without its year
+    ],
+)
+@pytest.mark.parametrize("may_read", [True, False])
+def test_the_buffer_of_the_kernel_or_else_the_journal(
+    says, line: str, time: float | None, may_read: bool
 ) -> None:
-    tool = tmp_path / "journalctl"
-    tool.write_text(JOURNAL.format(LOST))
-    tool.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    times = [1795776685.25, 1795776686.0, 1795776687.5]
-    found = kernel_log(tmp_path, BOOT)
-    assert [line for line in found if line.text == LOST] == [LogLine(each, LOST) for each in times]
+    told = f"echo '{line}'"
+    found = says(told) if may_read else says(REFUSED, f"echo '-- No entries --'; {told}")
+    one = DeviceProblem("GPU 1 (GPU-1) reported Xid 79", 1, "GPU-1", time=time or 0.0, xid=79)
+    assert [each for each in found if each.device == 1] == ([] if time is None else [one])
 
 
-def test_a_log_that_may_not_be_read_is_no_empty_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "answers", lambda *_: {"": Answer("-- No entries --", "")})
-    with pytest.raises(PermissionError, match="neither /dev/kmsg, nor the journal"):
-        kernel_log(tmp_path)
-    with pytest.raises(PermissionError):
-        kernel_log(planted(tmp_path, "dev/kmsg"))
-
-
-def one(text: str) -> list[DeviceProblem]:
-    return list(reported([LogLine(5.0, text)], GPUS))
+def test_the_end_of_a_long_log_is_read(says) -> None:
+    found = says(f"yes '{WHEN} usb: device' | head -n 100000; echo '{WHEN} {LOST}'")
+    assert [each.xid for each in found] == [79]
 
 
 @pytest.mark.parametrize(
@@ -81,11 +66,11 @@ def one(text: str) -> list[DeviceProblem]:
         ("PCI:0000:3b:00 GPU-I:05", 1),
     ],
 )
-def test_an_xid_belongs_to_the_gpu_at_its_place(place: str, index: int) -> None:
-    (problem,) = one(f"NVRM: Xid ({place}): 48, pid=7, An uncorrectable double bit error")
+def test_an_xid_belongs_to_the_gpu_at_its_place(says, place: str, index: int) -> None:
+    (problem,) = says(f"echo '{WHEN} NVRM: Xid ({place}): 48, pid=7, An uncorrectable error'")
     uuid = GPUS[str(index)]["uuid"]
     said = f"GPU {index} ({uuid}) reported Xid 48"
-    assert problem == DeviceProblem(said, index, uuid, time=5.0, xid=48)
+    assert problem == DeviceProblem(said, index, uuid, time=1795776685.25, xid=48)
 
 
 @pytest.mark.parametrize(
@@ -98,9 +83,12 @@ def test_an_xid_belongs_to_the_gpu_at_its_place(place: str, index: int) -> None:
         "",
     ],
 )
-def test_other_lines_tell_nothing_of_these_gpus(text: str) -> None:
-    assert one(text) == []
+def test_other_lines_tell_nothing_of_these_gpus(says, text: str) -> None:
+    assert says(f"echo '{WHEN} {text}'") == []
 
 
-def test_a_gpu_whose_place_is_not_known_is_passed_over() -> None:
-    assert list(reported([LogLine(1.0, LOST)], {"0": {"pcie": {"bus_id": "?"}}, "1": {}})) == []
+def test_a_gpu_whose_place_is_not_known_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place_tools(tmp_path / "bin", monkeypatch, dmesg=f"echo '{WHEN} {LOST}'")
+    assert list(reported({"0": {"pcie": {"bus_id": "?"}}, "1": {}})) == []

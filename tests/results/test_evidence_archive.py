@@ -83,7 +83,7 @@ def test_of_a_thousand_planted_secrets_none_is_in_the_archive(
     secrets = planted(random.Random(7))
     SECRETS.learn_environ(os.environ)
     files = ("b/nvidia-smi.txt", "b/kernel.log", "b/own-processes.txt", "b/b.D0.stacks",
-             "ticket.md", "findings.json", "commands/b.sh", "output/b.D0.stderr")  # fmt: skip
+             "ticket.md", "report.txt", "run/b/command.sh", "run/b.D0.stderr")  # fmt: skip
     texts = {name: "".join(text for _, text in secrets[k::8]) for k, name in enumerate(files)}
     for name, text in texts.items():
         add_evidence(RunDir(tmp_path), "n1", {name: text})

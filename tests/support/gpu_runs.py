@@ -45,7 +45,8 @@ def report_on(
 ) -> Report:
     """The report of a run of these programs on the GPUs of the stub."""
     cluster = detect("cuda", None, os.environ)
-    benchmarks = [program(folder, name, text, tags=tags) for name, text in programs.items()]
+    more = {"tags": tags, "record": {"tags": sorted(tags)}}
+    benchmarks = [program(folder, name, text, **more) for name, text in programs.items()]
     run = context(folder, *benchmarks, arch="cuda", gpus=None, gpu_poll=gpu_poll)
     run.header.machine = collect("cuda", cluster.nodes[0], [], {})
     HostRunner().execute(run, RecordedProgress())

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ...errors import MachineError
 from ..devices import Device
-from ..host import cpu_list, other_process, slot_of
+from ..host import cpu_list, other_process
 from .backend import Backend, DiscoveryResult, DriverError, Reading, select
 from .nvml import (
     Gpu,
@@ -161,7 +161,6 @@ def _describe(nvml: ModuleType, handle: object, gpu: dict[str, object]) -> None:
     usual = of(nvml.nvmlDeviceGetPowerManagementDefaultLimit)
     ecc = of(nvml.nvmlDeviceGetEccMode)
     bus = of(nvml.nvmlDeviceGetPciInfo)
-    bus_id = bus and (bus.busId.decode() if isinstance(bus.busId, bytes) else bus.busId)
     capability = of(nvml.nvmlDeviceGetCudaComputeCapability)
     memory = ask(nvml, read_memory, nvml, handle)
     if memory is not None:
@@ -181,8 +180,7 @@ def _describe(nvml: ModuleType, handle: object, gpu: dict[str, object]) -> None:
         },
         # The greatest that GPU and slot can do: an idle GPU lowers its link.
         "pcie": {
-            "bus_id": bus_id,
-            "slot": bus_id and slot_of(bus_id),
+            "bus_id": bus and (bus.busId.decode() if isinstance(bus.busId, bytes) else bus.busId),
             "generation": of(nvml.nvmlDeviceGetMaxPcieLinkGeneration),
             "width": of(nvml.nvmlDeviceGetMaxPcieLinkWidth),
             "gpu_generation": of(nvml.nvmlDeviceGetGpuMaxPcieLinkGeneration),

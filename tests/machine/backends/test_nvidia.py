@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from milabench_ddp.errors import MachineError
-from milabench_ddp.machine.backends import nvidia
 from milabench_ddp.machine.backends.nvidia import NvidiaBackend, visible_devices
 from milabench_ddp.machine.backends.nvml import Gpu, Inventory
 from milabench_ddp.machine.devices import Device
@@ -139,7 +138,6 @@ Install = Callable[..., FakeNvml]
 
 def test_all_facts_of_a_gpu(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
     nvml = install(gpus(8))
-    monkeypatch.setattr(nvidia, "slot_of", {"00000000:18:00.0": "21"}.get)
     own = nvml.gpus[3]
     own.pcie, own.nvlinks, own.fabric = (5, 8), (True,) * 18, (3, 0)
     found = BACKEND.accelerators([Device(3, "3", "NVIDIA H200", 143771.0)])
@@ -156,7 +154,7 @@ def test_all_facts_of_a_gpu(install: Install, monkeypatch: pytest.MonkeyPatch) -
         "power_limit": 700.0,
         "default_power_limit": 700.0,
         "clocks_max": {"sm": 1980, "memory": 3201},
-        "pcie": {**pcie, "slot": "21", "gpu_generation": 5, "current_width": 8},
+        "pcie": {**pcie, "gpu_generation": 5, "current_width": 8},
         "nvlink": {"links": 18, "gb_s": 25.0, "switched": True},
         "fabric": "completed",
         "ecc": True,

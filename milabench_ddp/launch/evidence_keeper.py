@@ -19,13 +19,14 @@ class EvidenceKeeper:
         self._taken: list[str] = []
         self.problems: list[str] = []
 
-    def take(self, benchmark: str, state: str, files: Mapping[str, str]) -> None:
-        """Keep how a benchmark fails in its folder of the archive, with files; once for each."""
+    def take(self, benchmark: str, state: str) -> None:
+        """Keep how a benchmark fails, in its folder of the archive; once for each."""
         if benchmark not in self._taken and len(self._taken) < _MOST:
             self._taken.append(benchmark)
-            self.keep(benchmark, f"{benchmark} {state}", files)
+            self.keep(benchmark, f"{benchmark} {state}", {})
 
     def keep(self, folder: str, occasion: str, files: Mapping[str, str]) -> None:
+        """Keep what this host tells in a folder of the archive, and files beside it."""
         with contained(self._note):
             in_time(partial(self._add, folder, occasion, files), _PATIENCE)
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from msgspec.structs import asdict, replace
 
-from ..config.schema import VALIDATE
+from ..config.schema import VALIDATE, Benchmark
 from ..config.xids import explained
 from ..errors import contained
 from ..events import Data, Event, Note
@@ -160,7 +160,7 @@ class LaunchRunner:
 
             supervisor = Supervisor(
                 launch, environ, requests, write_and_emit, self._grace, self._clock,
-                files.has_room, partial(self._witness, launch),
+                files.has_room, partial(self._witness, launch.benchmark),
             )  # fmt: skip
             self._router.set_target(launch.processes, supervisor.post)
             try:
@@ -191,10 +191,6 @@ class LaunchRunner:
             self._router.tell(each for each in reported(gpus) if each.time >= self._since)
         self._since = now
 
-    def _witness(self, launch: Launch, stacks: Mapping[str, str], is_hang: bool) -> None:
-        """Keep evidence of a validation that hangs or has failed, before anything is stopped."""
-        benchmark = launch.benchmark
+    def _witness(self, benchmark: Benchmark, state: str) -> None:
         if self.keeper is not None and VALIDATE in benchmark.tags:
-            state = "hangs or waits, and still runs" if is_hang else "has failed"
-            files = {f"{benchmark.name}/{tag}.stacks": text for tag, text in stacks.items()}
-            self.keeper.take(benchmark.name, state, files)
+            self.keeper.take(benchmark.name, state)

@@ -26,7 +26,7 @@ from ..plan.launch import Launch
 from ..results.state import LaunchState, ProcessState
 from .channel import METRICS, START, Fifo
 from .child import Child
-from .hangs import is_hang, told
+from .hangs import is_hang
 from .keeper import Keeper
 from .kill_policy import KillPolicy, Stage
 from .stacks import STACKS, look
@@ -54,8 +54,7 @@ class Supervisor:
         clock: monotonic, in seconds; the deadline and the grace are counted by it.
         has_room: whether more can be emitted now; while not, programs wait as at a full pipe. It
             must wake ``requests`` once there is room. Its exceptions end the launch and `run`.
-        witness: gets the stacks of processes that hang, by their tags, before they are stopped, and
-            those of one that has failed; and whether it is a hang.
+        witness: called when processes hang or one has failed, with which, before any is stopped.
     """
 
     def __init__(
@@ -67,7 +66,7 @@ class Supervisor:
         grace: float = GRACE,
         clock: Callable[[], float] = time.monotonic,
         has_room: Callable[[], bool] = lambda: True,
-        witness: Callable[[Mapping[str, str], bool], None] = lambda *_: None,
+        witness: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._launch, self._environ, self._clock = launch, environ, clock
         self._requests, self._emit, self._grace = requests, emit, grace
@@ -199,7 +198,7 @@ class Supervisor:
         end = child.finish(self._policy.verdict, oom_kills() - self._oom_kills)
         self._ends[child.tag] = end
         if end.outcome is Outcome.FAILED:
-            self._witness(_stacks([child]), False)
+            self._witness("has failed")
 
     def _forget(self, fd: int) -> None:
         self._pipes.pop(fd, None)
@@ -213,7 +212,7 @@ class Supervisor:
         stage, verdict = self._policy.advance(now), self._policy.verdict
         if stage is Stage.TERMINATED and verdict is not None and is_hang(verdict):
             self._look(self._alive)
-            self._witness(_stacks(self._alive), True)
+            self._witness("hangs or waits, and still runs")
         for child in self._alive:
             if stage is Stage.TERMINATED:
                 child.terminate()
@@ -264,10 +263,6 @@ def sweep() -> None:
         if left:
             with suppress(OSError, subprocess.TimeoutExpired):
                 subprocess.run(["rm", "-rf", "--", *left], timeout=_PATIENCE, capture_output=True)
-
-
-def _stacks(children: Sequence[Child]) -> dict[str, str]:
-    return {child.tag: told(child.looked) for child in children if child.looked}
 
 
 def _skew_ms(times: list[float]) -> float | None:

@@ -8,7 +8,6 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from ..errors import shown_names
 from ..render.blocks import (
     Block,
     Bullet,
@@ -91,10 +90,9 @@ def report_blocks(report: Report) -> Iterator[Block]:
 
 def _evidence(report: Report) -> Iterator[Fact]:
     for run in report.runs if report.verdicts else ():
-        found = sorted((run.path / "evidence").glob("*.tar.gz"))
-        if found:
-            names = shown_names([path.name for path in found])
-            yield Fact("Evidence", (f"{found[0].parent}: {names}",))
+        folder = run.path / "evidence"
+        if folder.is_dir():
+            yield Fact("Evidence", (str(folder),))
 
 
 def _rest(report: Report) -> Iterator[Fact]:

@@ -87,14 +87,12 @@ def test_the_number_in_which_a_node_is_furthest_below_its_peers(tmp_path: Path) 
     assert "75 items/s in b, 25.0% below the median of its peers, 100\n" in text
 
 
-@pytest.mark.parametrize("count", [0, 1, 9])
-def test_the_report_says_where_the_archives_are(tmp_path: Path, count: int) -> None:
+@pytest.mark.parametrize("is_there", [False, True])
+def test_the_report_says_where_the_archives_are(tmp_path: Path, *, is_there: bool) -> None:
     report, run = made(tmp_path, "n0", "n0")
-    for k in range(count):
-        add_evidence(RunDir(run.path), f"n{k}", {"ticket.md": ""})
-    text = report_text(report, 1000)
-    assert (f"{run.path / 'evidence'}: n0.tar.gz" in text) is (count > 0)
-    assert ("n7.tar.gz and 1 more" in text) is (count == 9)
+    if is_there:
+        add_evidence(RunDir(run.path), "n0", {"ticket.md": ""})
+    assert (str(run.path / "evidence") in report_text(report, 1000)) is is_there
 
 
 def test_long_outputs_are_cut_at_their_beginning(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_of_a_thousand_planted_secrets_none_is_in_the_archive(
     monkeypatch.setattr(os, "environ", dict(os.environ))
     secrets = planted(random.Random(7))
     SECRETS.learn_environ(os.environ)
-    files = ("b/nvidia-smi.txt", "b/kernel.log", "b/own-processes.txt", "b/b.D0.stacks",
+    files = ("b/nvidia-smi.txt", "b/kernel.log", "b/own-processes.txt", "run/b.D0.stacks",
              "ticket.md", "report.txt", "run/b/command.sh", "run/b.D0.stderr")  # fmt: skip
     texts = {name: "".join(text for _, text in secrets[k::8]) for k, name in enumerate(files)}
     for name, text in texts.items():

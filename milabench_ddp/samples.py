@@ -193,7 +193,7 @@ class DeviceProblem(Struct, frozen=True):
     time: Moment = 0.0  # since when it is known, in seconds since the epoch
     is_lost: bool = False  # it does not answer
     xid: int | None = None  # the number of the error that NVIDIA's driver reported
-    action: str = ""  # that its driver asks for: reset, reboot or isolate
+    action: str = ""  # what to do: isolate, reboot, reset or watch
 
 
 class CounterRates:

@@ -31,12 +31,19 @@ def xids() -> dict[int, Xid]:
 
 
 def explained(problem: DeviceProblem) -> DeviceProblem:
-    """A problem with what its Xid means, and whether that is a fault."""
+    """A problem with what its Xid means, whether that is a fault, and what to do about it.
+
+    What its driver asks for goes before what the table says.
+    """
     if problem.xid is None:
         return problem
     known = xids().get(problem.xid)
-    sentence = f"{problem.sentence}: {known.means if known else _UNKNOWN}"
-    return replace(problem, sentence=sentence, is_fault=severity_of(problem) == "error")
+    if known is None:
+        return replace(problem, sentence=f"{problem.sentence}: {_UNKNOWN}", is_fault=False)
+    return replace(
+        problem, sentence=f"{problem.sentence}: {known.means}",
+        is_fault=known.severity == "error", action=problem.action or known.action,
+    )  # fmt: skip
 
 
 def severity_of(problem: DeviceProblem) -> str:
@@ -45,9 +52,3 @@ def severity_of(problem: DeviceProblem) -> str:
         return "error" if problem.is_fault else "note"
     known = xids().get(problem.xid)
     return known.severity if known else "warning"
-
-
-def action_of(problem: DeviceProblem) -> str:
-    """What its driver asks for, or else the table; empty if neither says."""
-    known = xids().get(problem.xid) if problem.xid is not None else None
-    return problem.action or (known.action if known else "")

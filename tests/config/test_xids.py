@@ -2,7 +2,7 @@
 
 import pytest
 
-from milabench_ddp.config.xids import ACTIONS, action_of, explained, severity_of, xids
+from milabench_ddp.config.xids import ACTIONS, explained, severity_of, xids
 from milabench_ddp.samples import DeviceProblem
 
 
@@ -47,11 +47,11 @@ def _of(identity: int) -> tuple[int, ...]:
     ],
 )
 def test_severity_and_action(xid: int | None, severity: str, action: str) -> None:
-    assert (severity_of(problem(xid)), action_of(problem(xid))) == (severity, action)
+    assert (severity_of(problem(xid)), explained(problem(xid)).action) == (severity, action)
 
 
 def test_the_driver_of_a_device_knows_better_than_a_table() -> None:
-    assert action_of(problem(79, action="reset")) == "reset"
+    assert explained(problem(79, action="reset")).action == "reset"
     assert severity_of(problem(None, is_fault=False)) == "note"
 
 

@@ -36,7 +36,14 @@ def made(folder: Path, odd: str, *nodes: str) -> tuple[Report, Run]:
     for node in nodes:
         words = ["b", "D0", *([node] if node else [])]
         facts = {"accelerators": gpus(node), **({"node": node} if node else {})}
-        problem = {"sentence": LOST, "device": 1, "uuid": "GPU-b", "time": 1012.0, "xid": 79}
+        problem = {
+            "sentence": LOST,
+            "device": 1,
+            "uuid": "GPU-b",
+            "time": 1012.0,
+            "xid": 79,
+            "action": "reboot",
+        }
         told = line("device_problem", problem) if node == odd else ""
         write(
             run, ".".join(words), config("b", tag=words, tags=["validate"]), line("meta", facts),

@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from msgspec import Struct
 
-from ...config.xids import ACTIONS, action_of, severity_of
+from ...config.xids import ACTIONS, severity_of
 from ...errors import count_text, shown_names
 from ...results.records import Payload, Record, is_finite, mapping_or_empty
 from ...samples import DeviceProblem, DeviceSample
@@ -279,7 +279,7 @@ def _problems(measured: Measurements, is_meant: Callable[[DeviceProblem], bool])
         evidence |= {"time": first.time, "benchmarks": names}
         if first.xid is not None:
             evidence["xid"] = first.xid
-        actions = {action_of(problem) for problem, _ in problems}
+        actions = {problem.action for problem, _ in problems}
         action = next(filter(actions.__contains__, ACTIONS), "")
         # a driver that this user may not use, or that is not there, says nothing of the node
         nodes = (problems[0][1].node,) if first.device is not None or action else ()

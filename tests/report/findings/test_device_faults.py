@@ -139,17 +139,17 @@ def test_damaged_notes_and_problems_do_not_make_the_report_fail(tmp_path: Path, 
 @pytest.mark.parametrize(
     ("facts", "name", "fails", "action"),
     [
-        ({"xid": 64}, "device_fault", True, "isolate"),
-        ({"xid": 48}, "device_fault", True, "reset"),
+        ({"xid": 64, "action": "isolate"}, "device_fault", True, "isolate"),
+        ({"xid": 48, "action": "reset"}, "device_fault", True, "reset"),
         ({"xid": 48, "action": "reboot"}, "device_fault", True, "reboot"),
         ({"action": "isolate"}, "device_fault", True, "isolate"),
         ({}, "device_fault", True, ""),
         ({"device": None, "action": "reboot"}, "device_fault", True, "reboot"),
         ({"is_lost": True}, "lost_device", True, "reboot"),
         ({"is_lost": True, "action": "reset"}, "lost_device", True, "reset"),
-        ({"xid": 63, "is_fault": False}, "device_warning", False, "watch"),
+        ({"xid": 63, "is_fault": False, "action": "watch"}, "device_warning", False, "watch"),
         ({"xid": 999, "is_fault": False}, "device_warning", False, ""),
-        ({"xid": 31, "is_fault": False}, "device_note", False, "watch"),
+        ({"xid": 31, "is_fault": False, "action": "watch"}, "device_note", False, "watch"),
     ],
 )
 @pytest.mark.parametrize("node", ["n0", "n3"])

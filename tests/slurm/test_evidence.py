@@ -9,7 +9,7 @@ from .sweeps import ended
 pytestmark = [pytest.mark.slurm, pytest.mark.timeout(300)]
 
 
-@pytest.mark.parametrize("odd", ["node1", "node3"])
+@pytest.mark.parametrize("odd", [pytest.param("node1", marks=pytest.mark.slow), "node3"])
 def test_the_node_that_hangs_is_seen_before_it_is_stopped(cluster, make_sweep, tmp_path, odd):
     sweep = make_sweep(tmp_path, {"hangs": [3]}, options="{nodelist: 'node[1-3]'}")
     program = tmp_path / "program.py"

@@ -83,7 +83,10 @@ def told(sweep: Sweep) -> dict[str, tuple[str, ...]]:
     return found
 
 
-@pytest.mark.parametrize("bad", ["node1", "node3", "node5"])
+FIRST, LAST = (pytest.param(node, marks=pytest.mark.slow) for node in ("node1", "node5"))
+
+
+@pytest.mark.parametrize("bad", [FIRST, "node3", LAST])
 def test_a_node_with_which_it_fails(cluster, make_sweep, tmp_path, bad):
     sweep = isolated(make_sweep, tmp_path, "with", bad)
     assert told(sweep) == {"isolated": (bad,)}
@@ -91,18 +94,21 @@ def test_a_node_with_which_it_fails(cluster, make_sweep, tmp_path, bad):
     assert len(sweep.jobs()) == 1
 
 
+@pytest.mark.slow
 def test_two_nodes_with_which_it_fails_only_together(cluster, make_sweep, tmp_path):
     sweep = isolated(make_sweep, tmp_path, "with", "node2", "node5")
     assert told(sweep) == {"isolated": ("node2", "node5")}
     assert "node[2,5]" in ended(sweep.milabench("report", sweep.run, "--table", "isolation"))[1]
 
 
+@pytest.mark.slow
 def test_more_than_four_nodes(cluster, make_sweep, tmp_path):
     sweep = isolated(make_sweep, tmp_path, "many", "5")
     assert told(sweep) == {"fails_by_number": ()}
     assert sweep.state().isolations["group"].scale == 5
 
 
+@pytest.mark.slow
 def test_a_failure_that_is_not_repeated(cluster, make_sweep, tmp_path):
     assert told(isolated(make_sweep, tmp_path, "once")) == {"not_isolated": ()}
 

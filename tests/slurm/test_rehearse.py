@@ -4,7 +4,7 @@ import pytest
 
 from milabench_ddp.commands.rehearse import FAULTS
 
-pytestmark = pytest.mark.slurm
+pytestmark = [pytest.mark.slurm, pytest.mark.slow]  # each fault has a run of its own
 
 # They fail their node, or are named, however fast the machine is.
 CERTAIN = {

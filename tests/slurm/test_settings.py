@@ -19,7 +19,7 @@ def validated(make_sweep, folder):
     return sweep
 
 
-@pytest.mark.parametrize("node", ["node1", "node4"])
+@pytest.mark.parametrize("node", [pytest.param("node1", marks=pytest.mark.slow), "node4"])
 def test_one_node_has_another_mtu(networked, make_sweep, tmp_path, node):
     sweep = validated(make_sweep, tmp_path)
     usual = networked.exec(node, "cat", "/sys/class/net/eth0/mtu").strip()
@@ -37,7 +37,7 @@ def test_one_node_has_another_mtu(networked, make_sweep, tmp_path, node):
     assert "ip link set INTERFACE mtu 9000" in out
 
 
-@pytest.mark.parametrize("node", ["node1", "node4"])
+@pytest.mark.parametrize("node", [pytest.param("node1", marks=pytest.mark.slow), "node4"])
 def test_one_node_has_a_bad_setting(cluster, make_sweep, tmp_path, node):
     sweep = validated(make_sweep, tmp_path)
     (tmp_path / "enabled").write_text("always madvise [never]\n")

@@ -126,7 +126,7 @@ def test_a_node_that_is_lost_loses_nothing_of_the_others(cluster, validation):
     assert it.sweep.benchmarks()["all"].nodes == ("node1", "node2")
 
 
-@pytest.mark.parametrize("odd", ["node1", "node5"])
+@pytest.mark.parametrize("odd", [pytest.param("node1", marks=pytest.mark.slow), "node5"])
 def test_a_slow_node_is_named(cluster, validation, odd):
     it = validation(faults={odd: "slow"})
     code, out, err = ended(it.begin("--nodes", "5", "--device", "cpu", "--gpus", "2"))

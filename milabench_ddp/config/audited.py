@@ -25,16 +25,15 @@ class AuditedSetting(SettingSource, frozen=True, kw_only=True, forbid_unknown_fi
     good: Pattern | None = None  # of a whole value
     least: float | None = None
     most: float | None = None
-    alike: bool = False  # whether all devices of a node should have the same
-    same: bool = False  # whether all nodes should
+    same: bool = False  # whether all nodes should have the same, and all GPUs of a node
     # whether a device or a node that differs from most of its peers is broken, not only set so
     fails: bool = False
     action: Literal["", "isolate", "reboot", "reset"] = ""
     severity: Literal["warning", "note"] = "warning"
 
     def bad(self, values: Sequence[SettingValue]) -> list[SettingValue]:
-        """The values that are not good: of those that should be alike, all but the usual one."""
-        odd = values[1:] if self.alike else ()
+        """The values that are not good: of GPUs that should be alike, all but the usual one."""
+        odd = values[1:] if self.gpu and self.same else ()
         return [each for each in values if each in odd or not self._is_good(each.value)]
 
     def _is_good(self, value: str) -> bool:
@@ -62,7 +61,7 @@ class AuditedSetting(SettingSource, frozen=True, kw_only=True, forbid_unknown_fi
         parts = [self.good or "", "all of it" if self.of else ""]
         parts += [f"at least {self.least:g}" if self.least is not None else ""]
         parts += [f"at most {self.most:g}" if self.most is not None else ""]
-        parts += ["alike on all devices" if self.alike else "", "alike on all nodes" * self.same]
+        parts += ["the same everywhere" if self.same else ""]
         return ", ".join(filter(None, parts))
 
 

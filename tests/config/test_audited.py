@@ -76,10 +76,11 @@ def test_what_is_bad(conditions: dict[str, object], value: str, is_bad: bool) ->
     assert setting(**conditions).bad(told) == list(told) * is_bad
 
 
-def test_of_devices_that_should_be_alike_those_that_differ_from_most_are_bad() -> None:
+def test_of_gpus_that_should_be_alike_those_that_differ_from_most_are_bad() -> None:
     values = SettingValue("18", 7), SettingValue("17", 1, "GPU 3")
-    assert setting(alike=True).bad(values) == [values[1]]
-    assert setting(alike=True).bad(values[:1]) == []
+    assert setting(gpu="nvlink.links", same=True).bad(values) == [values[1]]
+    assert setting(gpu="nvlink.links", same=True).bad(values[:1]) == []
+    assert setting(same=True).bad(values) == []
 
 
 def test_settings_are_read_for_a_validation_alone() -> None:

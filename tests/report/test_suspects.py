@@ -127,7 +127,7 @@ def test_several_settings_are_in_the_order_of_the_table(tmp_path: Path, good: Se
     said = explained(Finding("x", nodes=("n4", "n5")), row).evidence["explained_by"]
     first, second = said.split(", ")
     assert first.startswith("the redirection of peer-to-peer traffic")
-    assert first.endswith("is 3 on n[4-5]")
+    assert first.endswith("is enabled on n[4-5]")
     assert second.startswith("the MTU")
 
 

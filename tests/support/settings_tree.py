@@ -60,14 +60,12 @@ FILES: Mapping[str, str] = {
     f"{CPU}/smt/active": "1\n",
     f"{MM}/defrag": "always defer defer+madvise [madvise] never\n",
     f"{MM}/enabled": "always [madvise] never\n",
-    "sys/devices/system/node/node0/cpulist": "0-55\n",
+    "sys/devices/system/node/has_cpu": "0-1\n",
     "sys/devices/system/node/node1/cpulist": "56-111\n",
-    "sys/devices/system/node/node2/cpulist": "\n",  # of memory alone
     "sys/module/amdgpu/version": "6.12\n",
     "sys/module/mlx5_core/version": "24.10\n",
     "sys/module/nvidia_peermem/refcnt": "0\n",
     "sys/module/pcie_aspm/parameters/policy": "[default] performance powersave\n",
-    "sys/bus/pci/devices/0000:15:01.0/irq": "0\n",
     **{f"{CPU}/cpufreq/policy{k}/scaling_governor": "performance\n" for k in range(8)},
     **{f"{CPU}/cpufreq/policy{k}/energy_performance_preference": "0\n" for k in range(8)},
     **{f"sys/devices/system/edac/mc/mc{k}/dimm0/size": "65536\n" for k in range(8)},
@@ -84,18 +82,12 @@ OF_NIC = {
     "ports/1/rate": "400 Gb/sec (4X NDR)\n",
     "ports/1/link_layer": "InfiniBand\n",
 }
-BRIDGE = "sys/bus/pci/devices/0000:15:01.0/config"
-DEVICE_CONTROL = 0x5010  # the largest read request, and relaxed ordering
+BRIDGE = "sys/bus/pci/drivers/pcieport/0000:15:01.0/config"
 
 
-def configuration(*, redirects: int = 0, control: int = DEVICE_CONTROL, bridge: bool) -> bytes:
-    """A PCI configuration space: PCIe after another capability, ACS after another extended one."""
+def configuration(*, redirects: int) -> bytes:
+    """The configuration space of a PCI bridge: ACS after another extended capability."""
     space = bytearray(4096)
-    space[0x0E] = 0x81 if bridge else 0
-    space[0x34] = 0x40
-    struct.pack_into("<BB", space, 0x40, 0x01, 0x60)
-    struct.pack_into("<BB", space, 0x60, 0x10, 0)
-    struct.pack_into("<H", space, 0x68, control)
     struct.pack_into("<I", space, 0x100, 0x200 << 20 | 1 << 16 | 0x0001)
     struct.pack_into("<I", space, 0x200, 1 << 16 | 0x000D)
     struct.pack_into("<H", space, 0x206, redirects | 0x11)  # source validation, upstream forwarding
@@ -117,16 +109,16 @@ class PlantedNode:
                 self.write(f"sys/bus/pci/drivers/amdgpu/0000:{k + 1:02x}:00.0/{name}", text)
             for name, text in OF_NIC.items():
                 self.write(f"sys/class/infiniband/mlx5_{k}/{name}", text)
-            self.write_bytes(f"sys/class/infiniband/mlx5_{k}/device/config", bridge=False)
-        self.write_bytes(BRIDGE, bridge=True, redirects=0)
+        self.write_bridge(redirects=0)
 
     def write(self, path: str, text: str) -> None:
         file = self.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
 
-    def write_bytes(self, path: str, **registers: Any) -> None:
-        (self.root / path).write_bytes(configuration(**registers))
+    def write_bridge(self, redirects: int) -> None:
+        self.write(BRIDGE, "")
+        (self.root / BRIDGE).write_bytes(configuration(redirects=redirects))
 
     def remove(self, path: str) -> None:
         (self.root / path).unlink()
@@ -160,22 +152,12 @@ def variable(assignment: str) -> Spoil:
     return file("proc/self/environ", f"HOME=/root\0{assignment}\0")
 
 
-def control(word: int) -> Spoil:
-    place = "sys/class/infiniband/mlx5_7/device/config"
-    return lambda node: node.write_bytes(place, bridge=False, control=word)
-
-
 def without(folder: str, name: str) -> Spoil:
     def spoil(node: PlantedNode) -> None:
         node.remove(f"{folder}/{name}")
         (node.root / folder).rmdir()
 
     return spoil
-
-
-def more_numa_nodes(node: PlantedNode) -> None:
-    for k in range(2, 8):
-        node.write(f"sys/devices/system/node/node{k}/cpulist", f"{k}\n")
 
 
 # Each setting spoilt alone, in the last of its places, and the value that it has there then.
@@ -188,7 +170,7 @@ SPOILT: Mapping[str, tuple[Spoil, str]] = {
     ),
     "nic_link_width": (nic("device/current_link_width", "8\n"), "8 of 16"),
     "nic_link_speed": (nic("device/current_link_speed", "16.0 GT/s PCIe\n"), "16.0 of 32.0"),
-    "acs": (lambda node: node.write_bytes(BRIDGE, bridge=True, redirects=0x0C), "3"),
+    "acs": (lambda node: node.write_bridge(redirects=0x0C), "enabled"),
     "iommu": (
         file("sys/bus/pci/drivers/nvidia/0000:08:00.0/iommu_group/type", "DMA-FQ\n"),
         "DMA-FQ",
@@ -197,8 +179,6 @@ SPOILT: Mapping[str, tuple[Spoil, str]] = {
         file("sys/module/pcie_aspm/parameters/policy", "default performance [powersave]\n"),
         "powersave",
     ),
-    "relaxed_ordering": (control(0x5000), "0"),
-    "read_request": (control(0x2010), "2"),
     "gpu_numa_node": (file("sys/bus/pci/drivers/nvidia/0000:08:00.0/numa_node", "-1\n"), "-1"),
     "nvlinks": (gpu(17, "nvlink", "links"), "17"),
     "fabric": (gpu("in progress", "fabric"), "in progress"),
@@ -210,7 +190,7 @@ SPOILT: Mapping[str, tuple[Spoil, str]] = {
     "vbios": (gpu("96.00.99", "vbios"), "96.00.99"),
     "amdgpu_driver": (file("sys/module/amdgpu/version", "6.10\n"), "6.10"),
     "gpudirect": (without("sys/module/nvidia_peermem", "refcnt"), "none"),
-    "rdma_devices": (without("dev/infiniband/uverbs0", "x"), "0"),
+    "rdma_devices": (without("dev/infiniband/uverbs0", "x"), "none"),
     "rdma_ports": (nic("ports/1/state", "1: DOWN\n"), "DOWN"),
     "nic_rate": (nic("ports/1/rate", "200 Gb/sec (2X NDR)\n"), "200"),
     "link_layer": (nic("ports/1/link_layer", "Ethernet\n"), "Ethernet"),
@@ -237,7 +217,7 @@ SPOILT: Mapping[str, tuple[Spoil, str]] = {
     ),
     "irqbalance": (without("run/irqbalance", "x"), "off"),
     "tuned": (file("etc/tuned/active_profile", "powersave\n"), "powersave"),
-    "numa_nodes": (more_numa_nodes, "8"),
+    "numa_nodes": (file("sys/devices/system/node/has_cpu", "0-7\n"), "0-7"),
     "numa_balancing": (file("proc/sys/kernel/numa_balancing", "1\n"), "1"),
     "zone_reclaim": (file("proc/sys/vm/zone_reclaim_mode", "1\n"), "1"),
     "thp": (file(f"{MM}/enabled", "always madvise [never]\n"), "never"),
@@ -256,4 +236,4 @@ SPOILT: Mapping[str, tuple[Spoil, str]] = {
 def is_judged_alone(setting: AuditedSetting) -> bool:
     """Whether one node tells whether its value is good."""
     limits = (setting.good, setting.least, setting.most)
-    return setting.alike or bool(setting.of) or any(limit is not None for limit in limits)
+    return bool(setting.gpu or setting.of) or any(limit is not None for limit in limits)

@@ -34,14 +34,13 @@ from .grouping import grouped
 from .links import kinds_of
 from .model import Row
 from .statistics.values import NAN
-from .suspects import explaining, nodes_of_job, settings_of
+from .suspects import nodes_of_job, settings_of
 
 PCIE_LANE = {1: 0.25, 2: 0.5, 3: 8 * 128 / 130 / 8, 4: 16 * 128 / 130 / 8, 5: 32 * 128 / 130 / 8,
              6: 64 * 242 / 256 / 8}  # GB/s by generation  # fmt: skip
 IN_NETWORK = ("CollNetDirect", "CollNetChain", "NVLS")  # they add up in the network's switches
-# Healthy machines reach more, in what others published: 0.82 to 0.91 with copies, pairs and rings,
-# 0.60 to 0.69 with NVLS and trees, which also add up (docs/validate_settings.rst has the figures).
-USUAL, USUAL_ADDED = 0.7, 0.5
+# Healthy machines reach 0.60 to 0.91 (docs/validate_settings.rst), halves of links less.
+USUAL = 0.5
 
 
 class Limit(Struct, frozen=True):
@@ -49,11 +48,10 @@ class Limit(Struct, frozen=True):
 
     gb_s: float
     links: str  # in words
-    usual: float = USUAL  # the least share of it that a healthy machine reaches
 
-    def of(self, factor: float, words: str = "", usual: float = USUAL) -> "Limit":
+    def of(self, factor: float, words: str = "") -> "Limit":
         """That of what uses the links so often."""
-        return Limit(factor * self.gb_s, words + self.links, usual)
+        return Limit(factor * self.gb_s, words + self.links)
 
 
 class Bounded(Struct, frozen=True):
@@ -64,8 +62,6 @@ class Bounded(Struct, frozen=True):
     nodes: tuple[str, ...]
     gb_s: float
     limit: Limit
-    kinds: tuple[str, ...]  # of work, in the words of ``costs`` of a setting
-    explained: str = ""  # by the settings of these nodes
 
     @property
     def share(self) -> float:
@@ -73,15 +69,14 @@ class Bounded(Struct, frozen=True):
 
     @property
     def is_low(self) -> bool:
-        return self.share < self.limit.usual
+        return self.share < USUAL
 
 
 def bounds_of(row: Row) -> Iterator[Bounded]:
     """The bandwidths of a benchmark whose links are known."""
     for each in (*_transfers(row), *_pairs(row), *_collectives(row)):
         if math.isfinite(each.share):
-            found = explaining(row, each.kinds, each.nodes)
-            yield replace(each, explained=", ".join(one.sentence for one in found))
+            yield each
 
 
 def _transfers(row: Row) -> Iterator[Bounded]:
@@ -105,7 +100,7 @@ def _of_process(record: Record) -> Iterator[Bounded]:
         if limit and path.endswith(" pinned") and is_finite(gb_s):
             most = limit.of(2 if path.startswith("both") else 1)
             place = f"GPU {record.device}" if alone else ""
-            yield Bounded(path, place, (record.node,), gb_s, most, ("transfer",))
+            yield Bounded(path, place, (record.node,), gb_s, most)
 
 
 def _pcie(gpu: Payload) -> Limit | None:
@@ -144,7 +139,7 @@ def _pairs(row: Row) -> Iterator[Bounded]:
             most = limit.of(ways)
             nodes = (node,) if row.nodes > 1 else ("",)
             what = f"a pair, {kind.name[1]}"
-            yield Bounded(what, slowest.label, nodes, slowest.gb_s, most, ("p2p",))
+            yield Bounded(what, slowest.label, nodes, slowest.gb_s, most)
 
 
 def _collectives(row: Row) -> Iterator[Bounded]:
@@ -163,8 +158,7 @@ def _collectives(row: Row) -> Iterator[Bounded]:
                 op, *_, ranks = operation.key
                 what = f"{op} of {ranks} ranks"
                 where = tuple(dict.fromkeys(record.node for record in those))
-                kinds = ("p2p",) if nodes == 1 else ("p2p", "network")
-                yield Bounded(what, "", where, _reached(operation), limit, kinds)
+                yield Bounded(what, "", where, _reached(operation), limit)
 
 
 def _reached(operation: Operation) -> float:
@@ -181,11 +175,12 @@ def _of_collective(
     op, backend, *_ = operation.key
     algorithm = operation.chosen("algorithm")
     payload = operation.by_size[operation.sizes[-1]][0]
-    among = payload.get("among", "all")
-    n, nodes = payload.get("ranks"), 1 if among == "node" else nodes
+    n = payload.get("ranks")
     if backend != "nccl" or type(n) is not int or (op == "all_reduce" and not algorithm):
         return None
-    own, usual = n // nodes, USUAL if algorithm == "Ring" else USUAL_ADDED
+    if payload.get("among", "all") != "all":  # parts that communicate at the same time
+        return None
+    own = n // nodes
     words = f"{algorithm} over " if algorithm else ""
     limits: list[Limit] = []
     if own > 1:
@@ -194,15 +189,12 @@ def _of_collective(
             return None
         is_added = op == "all_reduce" and algorithm.startswith("NVLS")
         factor = max(1.0, 2 * (own - 1) / (own + 1)) if is_added else 1.0
-        limits.append(inside.of(factor, words, usual))
+        limits.append(inside.of(factor, words))
     if nodes > 1:
-        gpus = max(len(mapping_or_empty(each.accelerators.get("gpus"))) for each in records)
         cards, factor = _cards(row), _across(op, algorithm, n, nodes)
-        if cards is None or not gpus or math.isnan(factor):
+        if cards is None or math.isnan(factor):
             return None
-        if among == "across":  # as many groups as GPUs of a node, at the same time
-            factor /= gpus
-        limits.append(cards.of(factor, words, usual))
+        limits.append(cards.of(factor, words))
     return min(limits, key=lambda each: each.gb_s) if limits else None
 
 

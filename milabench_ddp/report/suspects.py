@@ -128,30 +128,24 @@ def costs_of(row: Row) -> frozenset[str]:
     return frozenset(kinds) or ALL
 
 
-@once
-def suspects_of_row(row: Row) -> Mapping[str, Sequence[Suspect]]:
-    """Those of each node of a benchmark."""
-    runs = {process.run.path: process.run for process in row.processes}
-    return grouped((each.node, each) for run in runs.values() for each in suspects_of(run))
-
-
-def explaining(row: Row, kinds: Iterable[str], nodes: Iterable[str]) -> list[Suspect]:
-    """What may explain that such work is slow on these nodes; of several that say the same, one."""
-    known, order = suspects_of_row(row), list(audited())
-    found = [each for node in nodes for each in known.get(node, ())]
-    fitting = [each for each in found if not set(kinds).isdisjoint(each.setting.costs)]
-    fitting.sort(key=lambda each: order.index(each.name))
-    return [replace(first, node=shown_nodes(those)) for first, those in alike(fitting)]
-
-
 def explained(finding: Finding, row: Row) -> Finding:
     """A finding about nodes, with the settings of these nodes that may explain it."""
-    found = explaining(row, costs_of(row), finding.nodes)
-    if not found:
+    runs = {process.run.path: process.run for process in row.processes}
+    slowed = costs_of(row)
+    fitting = [
+        each
+        for run in runs.values()
+        for each in suspects_of(run)
+        if each.node in finding.nodes and not slowed.isdisjoint(each.setting.costs)
+    ]
+    if not fitting:
         return finding
-    said = ", ".join(each.sentence for each in found)
-    evidence = {**finding.evidence, "explained_by": said}
-    advice = "; ".join(filter(None, (found[0].setting.advice, finding.advice)))
+    told = [replace(first, node=shown_nodes(nodes)) for first, nodes in alike(fitting)]
+    said = ", ".join(each.sentence for each in told)
+    advice = "; ".join(filter(None, (fitting[0].setting.advice, finding.advice)))
     return replace(
-        finding, sentence=f"{finding.sentence}; {said}", evidence=evidence, advice=advice
+        finding,
+        sentence=f"{finding.sentence}; {said}",
+        evidence={**finding.evidence, "explained_by": said},
+        advice=advice,
     )

@@ -40,7 +40,6 @@ bounds = TableOf(
         Column("at most", ".4g", "limit.gb_s"),
         Column("share", ".0%", "share"),
         Column("links", "", "limit.links"),
-        Column("may be due to", "", "explained", unknown=""),
     ),
     always=6,
 )

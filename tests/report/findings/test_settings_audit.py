@@ -117,7 +117,7 @@ def test_a_low_bandwidth_is_named_with_what_may_explain_it(tmp_path: Path, good:
     )
 
 
-@pytest.mark.parametrize(("gb_s", "count"), [(44.0, 1), (44.2, 0)])
+@pytest.mark.parametrize(("gb_s", "count"), [(31.4, 1), (31.6, 0)])
 def test_the_share_that_is_low(tmp_path: Path, gb_s: float, count: int) -> None:
     write_process(tmp_path, "t", "", transfer(gb_s))
     assert len(ours(tmp_path)) == count

@@ -12,7 +12,6 @@ from .schema import VALIDATE, Benchmark
 
 Cost = Literal["transfer", "p2p", "network", "memory", "cpu", "launch", "compute"]
 """What becomes slower: copies to a GPU, traffic between GPUs of a node, of nodes, ..."""
-_PART = " of "
 
 
 class AuditedSetting(SettingSource, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -23,8 +22,6 @@ class AuditedSetting(SettingSource, frozen=True, kw_only=True, forbid_unknown_fi
     advice: Text
     source: Text  # an address
     good: Pattern | None = None  # of a whole value
-    least: float | None = None
-    most: float | None = None
     same: bool = False  # whether all nodes should have the same, and all GPUs of a node
     # whether a device or a node that differs from most of its peers is broken, not only set so
     fails: bool = False
@@ -39,30 +36,11 @@ class AuditedSetting(SettingSource, frozen=True, kw_only=True, forbid_unknown_fi
     def _is_good(self, value: str) -> bool:
         if self.good is not None:
             return re.fullmatch(self.good, value) is not None
+        part, _, whole = value.partition(" of ")
         try:
-            part, _, whole = value.partition(_PART)
-            if self.of:
-                return not whole or float(part) >= float(whole)
-            is_low = self.least is not None and float(value) < self.least
-            return not is_low and (self.most is None or float(value) <= self.most)
-        except ValueError:  # no number, such as `unlimited`
+            return not whole or float(part) >= float(whole)
+        except ValueError:  # no numbers
             return True
-
-    def shown(self, values: Sequence[SettingValue]) -> str:
-        """The values that are not good, or all that there are: ``8 of 16 (GPU 3)``."""
-        bad = self.bad(values)
-        if not bad or len(bad) == len(values):
-            return text_of_values(values) if len(values) > 1 else values[0].value
-        return ", ".join(f"{each.value} ({each.where})" for each in bad)
-
-    @property
-    def wanted(self) -> str:
-        """What is good, for a table."""
-        parts = [self.good or "", "all of it" if self.of else ""]
-        parts += [f"at least {self.least:g}" if self.least is not None else ""]
-        parts += [f"at most {self.most:g}" if self.most is not None else ""]
-        parts += ["the same everywhere" if self.same else ""]
-        return ", ".join(filter(None, parts))
 
 
 @cache

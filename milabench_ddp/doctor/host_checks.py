@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from ..config.audited import audited
+from ..config.audited import audited, text_of_values
 from ..errors import shown_names
 from ..hazards import hazards_in
 from ..launch.py_spy import Spy
@@ -59,7 +59,7 @@ def settings(cluster: Cluster | None, root: Path = Path("/")) -> Iterator[Diagno
         setting = audited()[name]
         if setting.severity == "warning" and setting.bad(values):
             are_good = False
-            yield warning(f"{setting.what} is {setting.shown(values)}", setting.advice)
+            yield warning(f"{setting.what} is {text_of_values(values)}", setting.advice)
     if are_good:
         yield ok(f"none of {len(found)} that were read makes programs slower")
 

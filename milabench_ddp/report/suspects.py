@@ -37,7 +37,7 @@ class Suspect(Struct, frozen=True):
 
     @property
     def shown(self) -> str:
-        return self.setting.shown(self.values)
+        return text_of_values(self.values)
 
     @property
     def sentence(self) -> str:

@@ -41,7 +41,7 @@ def test_a_setting_is_good_on_a_healthy_node_and_bad_where_it_is_spoilt(
 def test_a_setting_says_what_it_costs_and_what_to_do(name: str) -> None:
     setting = audited()[name]
     assert setting.costs
-    assert setting.wanted
+    assert setting.good or setting.of or setting.same
     assert setting.source.startswith("https://")
     assert bool(setting.read) != bool(setting.gpu)
     assert bool(setting.action) == setting.fails
@@ -56,12 +56,6 @@ def setting(**conditions: object) -> AuditedSetting:
 @pytest.mark.parametrize(
     ("conditions", "value", "is_bad"),
     [
-        ({"least": 4096}, "4096", False),
-        ({"least": 4096}, "4095", True),
-        ({"most": 2}, "2", False),
-        ({"most": 2}, "2.5", True),
-        ({"least": 1, "most": 2}, "0", True),
-        ({"least": 1}, "unlimited", False),  # no number: it cannot be told
         ({"good": "on|off"}, "on", False),
         ({"good": "on|off"}, "onwards", True),
         ({"of": "all"}, "16", False),

@@ -74,7 +74,7 @@ def test_all_gpus_in_narrow_slots_are_not_broken(tmp_path: Path, good: Settings)
     narrow = {**good, "gpu_link_width": (SettingValue("8 of 16", 8),)}
     found = suspects_of(run_of(tmp_path / "run", narrow, narrow, narrow))
     assert [(each.is_bad, each.is_broken) for each in found] == [(True, False)] * 3
-    assert found[0].sentence == "the PCIe width of its GPUs is 8 of 16 on n1"
+    assert found[0].sentence == "the PCIe width of its GPUs is 8 x 8 of 16 on n1"
 
 
 def test_runs_without_settings(tmp_path: Path) -> None:

@@ -226,7 +226,7 @@ SPOILT: Mapping[str, tuple[Spoil, str]] = {
     "dimms": (lambda node: node.remove("sys/devices/system/edac/mc/mc7/dimm0/size"), "65536"),
     "swap": (file("proc/sys/vm/swappiness", "100\n"), "100"),
     "shm": (file("proc/mounts", "shm /dev/shm tmpfs rw,size=65536k 0 0\n"), "65536"),
-    "nofile": (file("proc/self/limits", LIMITS.format(files=1023, locked="unlimited")), "1023"),
+    "nofile": (file("proc/self/limits", LIMITS.format(files=999, locked="unlimited")), "999"),
     "kernel_options": (file("proc/cmdline", "root=UUID=2 amd_iommu=on\n"), "amd_iommu=on"),
     "bios": (file("sys/class/dmi/id/bios_version", "1.0\n"), "1.0"),
     "product": (file("sys/class/dmi/id/product_name", "DGXH100\n"), "DGXH100"),
@@ -235,5 +235,4 @@ SPOILT: Mapping[str, tuple[Spoil, str]] = {
 
 def is_judged_alone(setting: AuditedSetting) -> bool:
     """Whether one node tells whether its value is good."""
-    limits = (setting.good, setting.least, setting.most)
-    return bool(setting.gpu or setting.of) or any(limit is not None for limit in limits)
+    return bool(setting.gpu or setting.of or setting.good)

@@ -25,7 +25,7 @@ def settings(rows: Rows) -> Table:
                 state = "ok" if suspect is None else "bad" if suspect.is_bad else "differs"
                 state = "broken" if suspect and suspect.is_broken else state
                 state = state if value else "cannot tell"
-                found.append((name, value, setting.wanted, state, shown_nodes(nodes)))
+                found.append((name, value, setting.good or "", state, shown_nodes(nodes)))
     columns = ("setting", "value", "wanted", "state", "nodes")
     return Table(tuple(Column(name, unknown="") for name in columns), tuple(found), "Settings")
 

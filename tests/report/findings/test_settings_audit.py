@@ -80,7 +80,8 @@ def test_many_nodes_are_one_finding(tmp_path: Path, good: Settings) -> None:
     (one,) = found(tmp_path / "run", good, bad, bad, bad)
     assert one.nodes == ("n2", "n3", "n4")
     said = (
-        "the frequency governor of its CPUs is powersave (policy7) on n[2-4], which can slow down"
+        "the frequency governor of its CPUs is 7 x performance and 1 x powersave (policy7) "
+        "on n[2-4], which can slow down"
     )
     assert one.sentence.startswith(said)
     assert "traffic to other nodes" in one.sentence
@@ -93,7 +94,7 @@ def test_a_single_host(tmp_path: Path, good: Settings) -> None:
     broken, setting = found(tmp_path / "bad", bad, first="")
     assert (broken.name, broken.nodes, broken.place) == ("degraded_node", ("",), "")
     assert broken.sentence.startswith(
-        "the number of NVLinks of its GPUs is 17 (GPU 7), which can slow down"
+        "the number of NVLinks of its GPUs is 7 x 18 and 1 x 17 (GPU 7), which can slow down"
     )
     assert (setting.name, setting.evidence["value"]) == ("bad_setting", "never")
 
@@ -107,7 +108,7 @@ def test_a_low_bandwidth_is_named_with_what_may_explain_it(tmp_path: Path, good:
     (low,) = [each for each in ours(run) if each.name == "below_bound"]
     assert (low.nodes, low.place, low.fails) == (("n3",), "n3, GPU 7", False)
     assert low.evidence["share"] == pytest.approx(13.0 / 63.02, rel=1e-3)
-    explained = "the PCIe width of its GPUs is 8 of 16 (GPU 7) on n3"
+    explained = "the PCIe width of its GPUs is 7 x 16 and 1 x 8 of 16 (GPU 7) on n3"
     assert low.evidence["explained_by"] == explained  # not by the MTU
     assert low.advice.startswith("reset the GPU")
     assert "compare it with that of other nodes" in low.advice

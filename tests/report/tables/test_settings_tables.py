@@ -25,7 +25,7 @@ def test_settings_by_value(tmp_path: Path) -> None:
     assert found["tuned", "n4"] == ("", "cannot tell")
     assert found["thp", "n[1-4]"] == ("madvise", "ok")
     (row,) = [row for row in table.rows if row[0] == "nofile"]
-    assert row[2] == "at least 1024"
+    assert row[2] == r"\d{4,}"
 
 
 def test_without_settings_there_is_no_table(tmp_path: Path) -> None:

@@ -73,21 +73,16 @@ class Bounded(Struct, frozen=True):
 
 
 def bounds_of(row: Row) -> Iterator[Bounded]:
-    """The bandwidths of a benchmark whose links are known."""
-    for each in (*_transfers(row), *_pairs(row), *_collectives(row)):
-        if math.isfinite(each.share):
-            yield each
+    """The bandwidths whose links are known: of each kind and node, that with the smallest share."""
+    found = (*_transfers(row), *_pairs(row), *_collectives(row))
+    alike = grouped(((each.what, each.nodes), each) for each in found if math.isfinite(each.share))
+    for those in alike.values():
+        yield min(those, key=lambda each: each.share)
 
 
 def _transfers(row: Row) -> Iterator[Bounded]:
-    """Of each path and node, the device that reaches the smallest share."""
-    found = grouped(
-        ((each.what, each.nodes), each)
-        for process in row.counted
-        for each in _of_process(process.record)
-    )
-    for those in found.values():
-        yield min(those, key=lambda each: each.share)
+    for process in row.counted:
+        yield from _of_process(process.record)
 
 
 def _of_process(record: Record) -> Iterator[Bounded]:
@@ -126,20 +121,19 @@ def _nvlinks(records: Sequence[Record], *, of_pairs: bool) -> Limit | None:
 
 
 def _pairs(row: Row) -> Iterator[Bounded]:
-    """Of each way and node, the slowest pair within the node."""
+    """The pairs within a node, each way by itself."""
     kinds = kinds_of(row)
     records = [process.record for process in row.counted] if kinds else []
     limit = _nvlinks(records, of_pairs=True)
     if limit is None:
         return
     for kind in kinds:
-        inside = [link for link in kind.links if link.nodes[0] == link.nodes[1]]
-        for (node, ways), links in grouped(((e.nodes[0], e.ways), e) for e in inside).items():
-            slowest = min(links, key=lambda link: link.gb_s)
-            most = limit.of(ways)
-            nodes = (node,) if row.nodes > 1 else ("",)
-            what = f"a pair, {kind.name[1]}"
-            yield Bounded(what, slowest.label, nodes, slowest.gb_s, most)
+        for link in kind.links:
+            node, other = link.nodes
+            if node == other:
+                nodes = (node,) if row.nodes > 1 else ("",)
+                what = f"a pair, {kind.name[1]}"
+                yield Bounded(what, link.label, nodes, link.gb_s, limit.of(link.ways))
 
 
 def _collectives(row: Row) -> Iterator[Bounded]:

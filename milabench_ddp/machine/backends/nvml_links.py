@@ -36,8 +36,9 @@ def fabric_state(nvml: ModuleType, handle: object) -> str | None:
     info = nvml.c_nvmlGpuFabricInfo_t()
     if ask(nvml, nvml.nvmlDeviceGetGpuFabricInfo, handle, byref(info)) is None:
         return None
-    if info.state == nvml.NVML_GPU_FABRIC_STATE_NOT_SUPPORTED:
-        return None
-    is_completed = info.state == nvml.NVML_GPU_FABRIC_STATE_COMPLETED
-    is_good = is_completed and info.status == nvml.NVML_SUCCESS
-    return "completed" if is_good else f"state {info.state}, status {info.status}"
+    if info.state == nvml.NVML_GPU_FABRIC_STATE_COMPLETED:
+        return "completed" if info.status == nvml.NVML_SUCCESS else f"error {info.status}"
+    return {
+        nvml.NVML_GPU_FABRIC_STATE_NOT_STARTED: "not started",
+        nvml.NVML_GPU_FABRIC_STATE_IN_PROGRESS: "in progress",
+    }.get(info.state)

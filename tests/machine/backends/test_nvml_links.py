@@ -48,10 +48,10 @@ def test_links_without_a_switch_and_a_gpu_without_links(install: Install) -> Non
     [
         (None, None),
         ((pynvml.NVML_GPU_FABRIC_STATE_NOT_SUPPORTED, 0), None),
-        ((pynvml.NVML_GPU_FABRIC_STATE_NOT_STARTED, 0), "state 1, status 0"),
-        ((pynvml.NVML_GPU_FABRIC_STATE_IN_PROGRESS, 0), "state 2, status 0"),
+        ((pynvml.NVML_GPU_FABRIC_STATE_NOT_STARTED, 0), "not started"),
+        ((pynvml.NVML_GPU_FABRIC_STATE_IN_PROGRESS, 0), "in progress"),
         ((pynvml.NVML_GPU_FABRIC_STATE_COMPLETED, 0), "completed"),
-        ((pynvml.NVML_GPU_FABRIC_STATE_COMPLETED, 999), "state 3, status 999"),
+        ((pynvml.NVML_GPU_FABRIC_STATE_COMPLETED, 999), "error 999"),
     ],
 )
 def test_the_fabric(install: Install, fabric: tuple[int, int] | None, state: str | None) -> None:

@@ -207,7 +207,7 @@ def _across(op: str, algorithm: str, ranks: int, nodes: int) -> float:
 def _cards(row: Row) -> Limit | None:
     """The network cards of a node: of that which has most, as all should."""
     found = []
-    for run in {process.run.path: process.run for process in row.processes}.values():
+    for run in row.runs:
         for settings in settings_of(run).values():
             name, factor = ("nic_rate", 1.0) if "nic_rate" in settings else ("net_speed", 1e-3)
             values = settings.get(name, ())

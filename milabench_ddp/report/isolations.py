@@ -8,7 +8,6 @@ from .model import Row
 
 def isolations(row: Row) -> Iterator[IsolationRecord]:
     """One for each of its runs that has one."""
-    for run in {id(each.run): each.run for each in row.processes}.values():
-        known = run.state.isolations if run.state else {}
-        if row.name in known:
-            yield known[row.name]
+    for run in row.runs:
+        if run.state and row.name in run.state.isolations:
+            yield run.state.isolations[row.name]

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ..codec import about
 from ..events import Outcome
-from ..results.records import Payload, is_finite, mapping_or_empty, validates
+from ..results.records import Payload, Run, is_finite, mapping_or_empty, validates
 from ..samples import HostSample
 from ..table import Measured
 from .compat import MilabenchSummary
@@ -85,6 +85,10 @@ class Row(Struct, frozen=True, dict=True):
     @property
     def counted(self) -> Processes:
         return counted(self.processes)
+
+    @property
+    def runs(self) -> list[Run]:
+        return list({process.run.path: process.run for process in self.processes}.values())
 
     @property
     def measuring(self) -> list[Monitored]:

@@ -130,11 +130,10 @@ def costs_of(row: Row) -> frozenset[str]:
 
 def explained(finding: Finding, row: Row) -> Finding:
     """A finding about nodes, with the settings of these nodes that may explain it."""
-    runs = {process.run.path: process.run for process in row.processes}
     slowed = costs_of(row)
     fitting = [
         each
-        for run in runs.values()
+        for run in row.runs
         for each in suspects_of(run)
         if each.node in finding.nodes and not slowed.isdisjoint(each.setting.costs)
     ]

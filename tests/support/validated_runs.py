@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.validation.peers import Judged, judged
+from milabench_ddp.report.validation.peers import BesidePeers, judged
 from tests.support.result_files import config, end, line, rates, start, write, write_state
 
 COUNT = 60
@@ -37,7 +37,7 @@ def healthy(nodes: int = 4, devices: int = 8) -> dict[tuple[str, int], float]:
     return {place: 100 + 2 * ((7 * k) % 11) / 10 for k, place in enumerate(places)}
 
 
-def found(folder: Path, name: str = "flops") -> list[Judged]:
+def found(folder: Path, name: str = "flops") -> list[BesidePeers]:
     (row,) = (row for row in report_of([folder]).rows if row.name == name)
     return list(judged(row))
 

@@ -6,8 +6,7 @@ from .finder import Finds, Found, Looked, finding
 
 OF = {
     "peers": "the median of its peers",
-    "past": "the median of its own earlier runs",
-    "catalog": "the median of earlier runs",
+    "earlier": "the median of earlier runs",
     "published": "what others published",
 }
 

@@ -1,25 +1,16 @@
 """The probes by which the nodes were found that made a benchmark fail, or slow."""
 
-from collections.abc import Iterator
-
 from ...hostlist import hostlist
-from ...results.isolation import ProbeRecord
 from ...table import Column
 from ..isolations import isolations
-from ..model import Row
 from .selection import TableOf
 
 _SHOWED = {True: "bad", False: "good", None: ""}
 
 
-def _probes(row: Row) -> Iterator[ProbeRecord]:
-    for record in isolations(row):
-        yield from record.probes
-
-
 isolation = TableOf(
     "Isolation: probes of parts of the nodes",
-    _probes,
+    lambda row: [probe for record in isolations(row) for probe in record.probes],
     (
         Column("round", "", "round"),
         Column("nodes", "", lambda it: hostlist(it.nodes)),

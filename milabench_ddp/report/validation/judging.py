@@ -22,7 +22,7 @@ from ..findings.finder import Measurements
 from ..grouping import grouped
 from ..model import Row, Rows
 from ..node_verdict import NodeVerdict, Word
-from .peers import Judged, judged
+from .peers import BesidePeers, judged
 
 NOT_MEASURED = "no benchmark measured it by itself"
 
@@ -30,7 +30,7 @@ NOT_MEASURED = "no benchmark measured it by itself"
 def verdicts_of(
     measured: Measurements,
     findings: Sequence[Finding],
-    judge: Callable[[Row], Sequence[Judged]] = judged,
+    judge: Callable[[Row], Sequence[BesidePeers]] = judged,
 ) -> tuple[NodeVerdict, ...]:
     """A verdict for each node, in their natural order; none where nothing validates."""
     rows = [row for row in measured.rows if row.validates]
@@ -40,7 +40,7 @@ def verdicts_of(
     against = grouped((node, each) for each in compress(findings, blames) for node in each.nodes)
     others = [each for each, blamed in zip(findings, blames, strict=True) if not blamed]
     unclear = grouped(_unclear(measured, rows, others, {*against}, nodes))
-    told: list[tuple[str, tuple[str, Judged]]] = []
+    told: list[tuple[str, tuple[str, BesidePeers]]] = []
     for row in rows:
         with contained(lambda _: None):  # the finding about it fails, too, and says so
             told += [(each.node, (row.name, each)) for each in judge(row)]
@@ -97,7 +97,7 @@ def _unclear(
         yield from ((node, each.sentence) for node in concerned - failing)
 
 
-def _with_numbers(made: NodeVerdict, known: Sequence[tuple[str, Judged]]) -> NodeVerdict:
+def _with_numbers(made: NodeVerdict, known: Sequence[tuple[str, BesidePeers]]) -> NodeVerdict:
     compared = [(name, each) for name, each in known if not math.isnan(each.lower)]
     if not compared:
         return made

@@ -7,6 +7,7 @@ it alone. Peers are of the same product, and of the same stages of a pipeline.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Literal
 
 from msgspec import Struct
@@ -31,74 +32,65 @@ NODE = "the node"
 NO_PEERS = "it has no peers, no earlier runs, and no published figure"
 EITHER = "of two that differ, either could be wrong"
 Word = Literal["pass", "fail", "cannot tell"]
-# earlier runs: of the device alone, or of others, too
-Reference = Literal["", "peers", "past", "catalog", "published"]
+Reference = Literal["", "peers", "earlier", "published"]
 OFF = 0.2  # software, power limits and shapes make as much
 UNSEEN = 0.25  # what hides a larger defect tells nothing
 FEWEST = 2  # observations: of one, no error is known
 
 
-class Judged(Struct, frozen=True):
+class BesidePeers(Struct, frozen=True):
     """A device or a node of a benchmark beside its peers."""
 
     node: str  # empty on a single host
     place: str  # the device or rank, or ``NODE``
-    value: float  # of a device, or of the middle device of a node
+    kind: str  # what it shares with its peers
     unit: str
+    value: float  # of a device, or of the middle device of a node
+    error: float  # the standard error of its logarithm
+    why: str = ""  # it fails, or cannot be told
+    run: int = 0  # of this run 0, of earlier ones more
     median: float = NAN  # of its peers, or what it is compared with
     lower: float = NAN  # how far it is below, as a fraction; negative: it is faster
     smallest: float = NAN  # the smallest defect that would have been found with 99 %, as a fraction
     word: Word = "cannot tell"
-    why: str = ""
     reference: Reference = ""
 
 
-class _Measured(Struct, frozen=True):
-    node: str
-    place: str
-    kind: str  # what it shares with its peers
-    unit: str
-    value: float
-    error: float  # the standard error of its logarithm
-    why: str = ""  # why it is no number
-    uuid: str = ""
-    run: int = 0  # of this run 0, of earlier ones more
-
-
 @once
-def judged(row: Row) -> Sequence[Judged]:
+def judged(row: Row) -> Sequence[BesidePeers]:
     """The devices, ranks and nodes that this benchmark of a validation measured alone."""
     if not row.validates:
         return ()
     families = _families(row)
-    names = {record.name for record in _records(row) if validates(record.config)}
-    found: list[Judged] = []
+    records = chain.from_iterable(run.records for run in row.runs)
+    names = {record.name for record in records if validates(record.config)}
+    comparisons = len(names) * len(families)
+    found: list[BesidePeers] = []
     for key, family in families.items():
         known = [each for each in family if not each.why]
-        found += (_cannot_tell(each, each.why) for each in family if each.why)
-        told = list(_beside(known, [], len(names) * len(families)))
+        found += (each for each in family if each.why)
+        told = _beside(known, [], comparisons)
         if not told or any(each.word == "cannot tell" for each in told):
-            earlier: list[_Measured] = []
-            for number, of in enumerate(earlier_rows(row), 1):
-                family = _families(of).get(key, [])
-                earlier += [replace(each, run=number) for each in family if not each.why]
-            beside = list(_beside(known, earlier, len(names) * len(families)))
-            by_place = {(each.node, each.place): each for each in beside}
+            beside = _beside(known, _earlier(row, key), comparisons)
             for place, each in enumerate(told):
                 if each.word == "cannot tell":
-                    told[place] = by_place.get((each.node, each.place), each)
+                    told[place] = beside[place]
             told = told or beside
         if not told:  # a lone node with a job of its own is not told: its devices are
-            told = [_cannot_tell(each, NO_PEERS) for each in known if each.place != NODE]
+            told = [replace(each, why=NO_PEERS) for each in known if each.place != NODE]
         found += (_beside_published(row, each) for each in told)
     return found
 
 
-def _cannot_tell(each: _Measured, why: str) -> Judged:
-    return Judged(each.node, each.place, each.value, each.unit, why=why)
+def _earlier(row: Row, family: tuple[str, str]) -> list[BesidePeers]:
+    found: list[BesidePeers] = []
+    for number, of in enumerate(earlier_rows(row), 1):
+        measured = _families(of).get(family, [])
+        found += [replace(each, run=number) for each in measured if not each.why]
+    return found
 
 
-def _beside_published(row: Row, each: Judged) -> Judged:
+def _beside_published(row: Row, each: BesidePeers) -> BesidePeers:
     """A device that nothing else tells of, if others published a figure of the same work."""
     if each.why not in (NO_PEERS, EITHER) or each.place == NODE or each.unit != row.unit:
         return each
@@ -107,32 +99,31 @@ def _beside_published(row: Row, each: Judged) -> Judged:
     if isinstance(theirs, str) or any(apart(ours, theirs, name) for name in COMPARED):
         return each
     ratio = each.value / theirs["value"]
-    told = {"median": theirs["value"], "lower": 1 - ratio, "reference": "published"}
-    told |= {"smallest": 1 - (1 - OFF) / max(ratio, 1)}
-    if ratio < 1 - OFF:
-        why = f"more than software and power limits make ({theirs['source']})"
-        return replace(each, word="fail", why=why, **told)
-    return replace(each, word="pass", why="", **told)
+    fails = ratio < 1 - OFF
+    return replace(
+        each,
+        median=theirs["value"],
+        lower=1 - ratio,
+        smallest=1 - (1 - OFF) / max(ratio, 1),
+        word="fail" if fails else "pass",
+        why=f"more than software and power limits make ({theirs['source']})" if fails else "",
+        reference="published",
+    )
 
 
-def _families(row: Row) -> Mapping[tuple[str, str], list[_Measured]]:
+def _families(row: Row) -> Mapping[tuple[str, str], list[BesidePeers]]:
     """What is compared with each other."""
     found = [*_devices(row), *_ranks(row), *_nodes(row)]
     return grouped(((each.kind, each.unit + NODE * (each.place == NODE)), each) for each in found)
 
 
-def _records(row: Row) -> Iterator[Record]:
-    for run in {process.run.path: process.run for process in row.processes}.values():
-        yield from run.records
-
-
-def _devices(row: Row) -> Iterator[_Measured]:
+def _devices(row: Row) -> Iterator[BesidePeers]:
     records = {rank_id(each.record, 0): each.record for each in row.counted}
     for id, series in series_of_devices(row.counted).items():
         yield _measured(records[id], id.name, row.unit, series)
 
 
-def _nodes(row: Row) -> Iterator[_Measured]:
+def _nodes(row: Row) -> Iterator[BesidePeers]:
     """Those that have a job of their own: its rate."""
     jobs: Mapping[str, list[tuple[Record, Series]]] = grouped(
         (each.record.node, (each.record, each.series))
@@ -145,7 +136,7 @@ def _nodes(row: Row) -> Iterator[_Measured]:
         yield _measured(told[0][0], NODE, row.unit, [series for _, series in told])
 
 
-def _measured(record: Record, place: str, unit: str, launches: Sequence[Series]) -> _Measured:
+def _measured(record: Record, place: str, unit: str, launches: Sequence[Series]) -> BesidePeers:
     each = [[series] for series in launches]
     value, why = pooled_mean(each), why_no_mean(each)
     errors = []
@@ -158,15 +149,14 @@ def _measured(record: Record, place: str, unit: str, launches: Sequence[Series])
         errors.append(half_width / series.mean if series.mean > 0 else NAN)
     error = math.hypot(*errors) / len(launches)
     why = why or ("" if value > 0 and math.isfinite(error) else "it has no rate")
-    uuid = str(record.gpu(record.device).get("uuid") or "")
-    return _Measured(record.node, place, _kind(record), unit, value, error, why, uuid)
+    return BesidePeers(record.node, place, _kind(record), unit, value, error, why)
 
 
 def _kind(record: Record) -> str:
     return device_of(record)[1] or str(mapping_or_empty(record.meta.get("cpu")).get("brand"))
 
 
-def _ranks(row: Row) -> Iterator[_Measured]:
+def _ranks(row: Row) -> Iterator[BesidePeers]:
     """Those that train with others, by their own work: steps a second without waits for others."""
     records: dict[RankId, Record] = {}
     for process in row.counted if not row.reported("model").get("waits_unknown") else ():
@@ -178,51 +168,46 @@ def _ranks(row: Row) -> Iterator[_Measured]:
             record, error = records[rank.id], rank.local_error / rank.local_ms
             kind = f"{_kind(record)} {rank.stages}"
             why = "" if math.isfinite(error) else f"fewer than {FEWEST} steps"
-            yield _Measured(
+            yield BesidePeers(
                 rank.id.node or record.node, rank.id.name, kind, "steps/s of its own work",
                 1000 / rank.local_ms, error, why,
             )  # fmt: skip
 
 
 def _beside(
-    own: Sequence[_Measured], earlier: Sequence[_Measured], families: int
-) -> Iterator[Judged]:
+    own: Sequence[BesidePeers], earlier: Sequence[BesidePeers], comparisons: int
+) -> list[BesidePeers]:
     """Those of this run beside their peers, and beside those of earlier runs; none of one alone."""
     known = [*own, *earlier]
     if len(known) < 2:
-        return
-    reference: Reference = "peers"
-    if earlier:
-        uuids = {each.uuid for each in known}
-        reference = "past" if len(uuids) == 1 and "" not in uuids else "catalog"
+        return []
+    reference: Reference = "earlier" if earlier else "peers"
     logs = np.log([each.value for each in known])
     errors = np.array([each.error for each in known])
     of_nodes = grouped(((each.run, each.node), each) for each in known)
     numbers = {node: number for number, node in enumerate(of_nodes)}
     places = [numbers[each.run, each.node] for each in known]
-    devices, nodes = compare_devices(logs, errors, places, families)
-    for index, each in enumerate(own):
-        yield _judged(each, devices, index, len(known), reference)
+    devices, nodes = compare_devices(logs, errors, places, comparisons)
+    found = [_judged(each, devices, index, reference) for index, each in enumerate(own)]
     for index, node in enumerate(dict.fromkeys((each.run, each.node) for each in own)):
         if nodes is not None:
             value = math.exp(middle(np.log([each.value for each in of_nodes[node]])))
             whole = replace(own[0], node=node[1], place=NODE, value=value)
-            yield _judged(whole, nodes, index, len(of_nodes), reference)
+            found.append(_judged(whole, nodes, index, reference))
+    return found
 
 
-def _judged(
-    each: _Measured, found: Compared, index: int, count: int, reference: Reference
-) -> Judged:
+def _judged(each: BesidePeers, found: Compared, index: int, reference: Reference) -> BesidePeers:
     median = math.exp(found.median)
     lower, smallest = 1 - each.value / median, -math.expm1(-float(found.smallest[index]))
     word: Word = "pass"
     why = ""
-    if count == 2 and found.are_below.any():
+    if len(found.are_below) == 2 and found.are_below.any():
         word, why = "cannot tell", EITHER
     elif smallest > max(UNSEEN, lower):
         word, why = "cannot tell", f"a defect below {smallest:.0%} would not have been found"
     elif found.are_below[index]:
         word, why = "fail", "more than the spread of its kind"
-    return Judged(
-        each.node, each.place, each.value, each.unit, median, lower, smallest, word, why, reference
+    return replace(
+        each, median=median, lower=lower, smallest=smallest, word=word, why=why, reference=reference
     )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.report.validation.peers import NODE, Judged
+from milabench_ddp.report.validation.peers import NODE, BesidePeers
 from tests.support.result_files import config, end, rates, start, told, write
 from tests.support.validated_runs import TAGS, failing, found, healthy, meta, planned
 
@@ -15,10 +15,10 @@ def test_a_device_without_peers_is_compared_with_its_past(tmp_path: Path) -> Non
     planned(tmp_path, "later", 3000, {("", 0): 500})
     planned(tmp_path, "other", 1000, {("", 0): 500}, dtype="fp8")
     (as_before,) = found(planned(tmp_path, "as-before", 2000, {("", 0): 99}))
-    assert (as_before.word, as_before.reference) == ("pass", "past")
+    assert (as_before.word, as_before.reference) == ("pass", "earlier")
     assert as_before.median == pytest.approx(100.5, rel=0.01)
     (slower,) = found(planned(tmp_path, "slower", 2001, {("", 0): 80}))
-    assert (slower.word, slower.reference) == ("fail", "past")
+    assert (slower.word, slower.reference) == ("fail", "earlier")
     assert slower.lower == pytest.approx(0.2, abs=0.01)
 
 
@@ -29,7 +29,7 @@ def test_of_two_that_differ_earlier_runs_tell_which_is_wrong(tmp_path: Path) -> 
     judged = {each.place: each for each in found(run)}
     words = {name: each.word for name, each in judged.items()}
     assert words == {"device 0": "pass", "device 1": "fail"}
-    assert judged["device 1"].reference == "catalog"
+    assert judged["device 1"].reference == "earlier"
 
 
 def test_what_peers_tell_stands_beside_what_they_cannot(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_what_peers_tell_stands_beside_what_they_cannot(tmp_path: Path) -> None:
     loaded = [50.0 if 20 <= k < 32 else 100.0 + 0.1 * (k % 5) for k in range(60)]
     write(run, "flops.D5", hardly, meta(""), start(), rates(loaded, steps=1), end())
     judged = {each.place: each for each in found(run)}
-    assert judged["device 5"].reference == "catalog"
+    assert judged["device 5"].reference == "earlier"
     assert (judged["device 2"].word, judged["device 2"].reference) == ("fail", "peers")
 
 
@@ -72,7 +72,7 @@ def test_runs_with_planted_faults_are_no_past(tmp_path: Path) -> None:
     assert alone.reference == ""
 
 
-def lone_product(folder: Path, tflop_s: float, dtype: str = "bf16") -> Judged:
+def lone_product(folder: Path, tflop_s: float, dtype: str = "bf16") -> BesidePeers:
     settings = config("flops", device=0, tags=TAGS, argv={"--dtype": dtype})
     values = rates([tflop_s + 0.1 * (k % 5) for k in range(60)], units="TFLOP/s", steps=1)
     write(folder, "flops.D0", settings, meta("", "NVIDIA H100 80GB HBM3"), start(), values, end())

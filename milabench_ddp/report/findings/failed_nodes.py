@@ -1,10 +1,9 @@
 """Findings about nodes of a validation where a benchmark broke or hung, and elsewhere did not."""
 
-from collections.abc import Iterator
 from itertools import chain
 
 from ...events import Outcome, Status
-from ...results.state import LaunchState, RankCall
+from ...results.state import RankCall
 from ..grouping import grouped
 from ..model import Row
 from .finder import Finds, Found, finding
@@ -16,7 +15,7 @@ _NOWHERE = ("T", "t", "D", "Z", "")  # states of ``/proc`` in which a rank waits
 # Where it broke everywhere, the cause is not the node's.
 @finding(
     "error",
-    "{where}{broke} of {own} {outcome}[: {reason}]; {well} of {all} ended ok",
+    "[{node}: ]{broke} of {own} {outcome}[: {reason}]; {well} of {all} ended ok",
     "see its last lines (report --failures)",
     section="output",
     fails=True,
@@ -34,9 +33,9 @@ def failed_on_node(row: Row) -> Finds:
         own = sum(each.record.node == node for each in alone)
         evidence = {"processes": len(found), "outcome": first.status, "ok": well}
         words = {
-            "where": f"{node}: " * bool(node),
+            "node": node,
             "broke": len(found),
-            "own": "1 process" if own == 1 else f"{own} processes",
+            "own": own,
             "outcome": "took too long" if first.status is Status.TIMEOUT else "failed",
             "reason": first.verdict.reason if first.verdict else "",
             "well": well,
@@ -54,11 +53,16 @@ def failed_on_node(row: Row) -> Finds:
 )
 def hung_on_node(row: Row) -> Finds:
     """The node whose ranks, alone of all, waited for no other when a launch did not go on."""
-    for run in {id(each.run): each.run for each in row.processes}.values():
+    for run in row.runs:
         state = run.state.benchmarks.get(row.name) if run.state and row.validates else None
         nodes = {record.tag: record.node for record in run.records}
         for launch in state.launches if state else ():
-            calls = [(nodes.get(tag, ""), call) for tag, call in _calls(launch)]
+            calls = [
+                (nodes.get(process.tag, ""), call)
+                for process in launch.processes
+                for call in process.calls
+                if call.rank is not None and launch.outcome is not Outcome.OK
+            ]
             stuck = [(node, call) for node, call in calls if not _waits(call)]
             found = {node for node, _ in stuck}
             if len(found) == 1 and any(node not in found for node, _ in calls):
@@ -70,14 +74,9 @@ def hung_on_node(row: Row) -> Finds:
 
 def _late(row: Row) -> set[str]:
     """The processes that still told data when they took too long."""
-    states = [each.run.state.benchmarks.get(row.name) for each in row.processes if each.run.state]
+    states = [run.state.benchmarks.get(row.name) for run in row.runs if run.state]
     launches = chain.from_iterable(state.launches for state in states if state)
     return {each.tag for launch in launches for each in launch.processes if each.goes_on}
-
-
-def _calls(launch: LaunchState) -> Iterator[tuple[str, RankCall]]:
-    for process in () if launch.outcome is Outcome.OK else launch.processes:
-        yield from ((process.tag, call) for call in process.calls if call.rank is not None)
 
 
 def _waits(call: RankCall) -> bool:

@@ -40,7 +40,7 @@ def test_the_node_where_it_broke_is_named(tmp_path: Path, odd: str, each: bool) 
     (one,) = run(tmp_path, odd, each=each)
     assert (one.nodes, one.place, one.fails) == ((odd,), odd, True)
     assert one.evidence == {"processes": 1, "outcome": "timeout", "ok": 2}
-    assert one.sentence == f"b: {odd}: 1 of 1 process took too long: took 60 s; 2 of 3 ended ok"
+    assert one.sentence == f"b: {odd}: 1 of 1 took too long: took 60 s; 2 of 3 ended ok"
 
 
 @pytest.mark.parametrize("broken", [(), NODES, NODES[:2]])

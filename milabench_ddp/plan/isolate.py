@@ -43,11 +43,6 @@ class Condemned(Struct, frozen=True):
     bad: int  # outcomes
     good: int
 
-    @property
-    def chance(self) -> float:
-        """How likely such outcomes are of good nodes."""
-        return float((FLAKY / (1 - FLAKY)) ** (self.bad - self.good))
-
 
 class Isolation:
     """Gives rounds of probes, is told their outcomes, and finds defects.

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from milabench_ddp.plan.isolate import FLAKY, Condemned, Isolation
+from milabench_ddp.plan.isolate import FLAKY, Isolation
 from tests.support.planted_faults import PlantedFaults, isolated, ordered, planted
 
 
@@ -136,8 +136,3 @@ def test_flaky_probes_condemn_no_good_node() -> None:
             assert found.rounds <= faults.most_rounds + 40 * found.lies
             right += found.is_right(faults)
     assert right >= 396
-
-
-def test_how_likely_a_good_node_is_condemned_by_chance() -> None:
-    assert Condemned(("n0",), 3, 0).chance == pytest.approx((1 / 99) ** 3)
-    assert Condemned(("n0",), 5, 2).chance == Condemned(("n0",), 3, 0).chance

@@ -28,11 +28,10 @@ def isolated(row: Row) -> Finds:
     """The nodes by which it fails, or is slow: by themselves, or only together."""
     for record in isolations(row):
         for each in record.bad:
-            counts = {"bad": each.bad, "good": each.good, "chance": each.chance}
             does = "failed" if record.whole_fails else "was slow"
             words = {"does": does, "all": each.bad + each.good}
             sentence = _TOGETHER if len(each.nodes) > 1 else ""
-            evidence = {**counts, **_evidence(record)}
+            evidence = {"bad": each.bad, "good": each.good, **_evidence(record)}
             place = shown_nodes(each.nodes)
             yield Found(place, evidence, words, nodes=each.nodes, sentence=sentence)
 

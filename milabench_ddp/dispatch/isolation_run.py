@@ -6,7 +6,7 @@ as many nodes: a larger group may be slower for good reasons. A node that is los
 later probes; its loss is told elsewhere.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from statistics import median
 
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from ..errors import reason_of
 from ..events import Outcome
 from ..plan.isolate import Isolation, Probe
+from ..report.grouping import grouped
 from ..report.partial import launch_series
 from ..results.isolation import IsolationRecord, ProbeRecord, read_isolation
 from ..results.read_state import ignore
@@ -26,7 +27,6 @@ from .run_context import RunPlan
 
 SLOW = 0.9
 COMPARED = 4  # probes of a size; among fewer, none is slow
-MOST_ROUNDS = 200
 MOST_SECONDS = 3600.0  # after which no round begins
 TRIES = 3  # of a probe that shows nothing, since it could not be run to its end
 _BAD = (Outcome.FAILED, Outcome.TIMEOUT)
@@ -48,7 +48,7 @@ def can_isolate(ended: BenchmarkRun) -> bool:
 class IsolationRun:
     """The isolation of one benchmark; its record on disk is open until it ends.
 
-    An earlier record that is open goes on, if it is of the same nodes.
+    An earlier record that is open goes on: the planner is told again what its probes showed.
     """
 
     def __init__(
@@ -68,14 +68,13 @@ class IsolationRun:
             whole_fails=self.record.whole_fails,
             least=self._benchmark.isolate or 1,
         )
-        self._round, self._tries = 1, 0
+        self._round = 1
         self._until = clock() + MOST_SECONDS
         self._running: dict[str, Probe] = {}  # by their names
-        self._ended: dict[Probe, ProbeRecord] = {}  # of this round
-        self._known: dict[Probe, bool] = {}  # of this round, whether they are bad
         earlier = read_isolation(run, self.name, ignore)
-        if earlier and earlier.is_open and earlier.nodes == self.record.nodes:
-            self._repeat(earlier.probes if earlier.whole_fails == self.record.whole_fails else ())
+        if earlier and earlier.is_open and earlier.whole_fails == self.record.whole_fails:
+            is_same = earlier.nodes == self.record.nodes
+            self.record.probes = earlier.probes if is_same else []
         self._save()
 
     @property
@@ -96,65 +95,77 @@ class IsolationRun:
     def begin(self, nodes: Nodes) -> list[BenchmarkRun]:
         """The next probes, on those of their nodes that can be used; none runs any more."""
         usable = set(nodes.alive)
-        alive = {node.name for node in self._nodes if node.rank in usable}
-        if {*self._known, *self._ended} >= {*self._planner.round}:
+        alive = [node for node in self._nodes if node.rank in usable]
+        while self.record.is_open and not self._waiting():
             self._end_round()
-        if self.record.is_open and not alive:
-            self.stop("none of its nodes can be used")
-        elif self.record.is_open and (self._round > MOST_ROUNDS or self._clock() > self._until):
-            self.stop(f"it was not done after {self._round - 1} rounds")
+        if self.record.is_open:
+            self._stop_at_limits(bool(alive))
+        if not self.record.is_open:
+            return []
         probes: list[BenchmarkRun] = []
-        for probe in self._planner.round if self.record.is_open else ():
-            if probe in self._known or probe in self._ended:
-                continue
+        for probe in self._waiting():
             if probes and self._plan.one_at_a_time:
                 break
-            on = [node for node in self._nodes if node.name in probe & alive]
-            place = len(self.record.probes) + len(self._ended) + len(probes)
-            name = f"{self.name}/probe{place}"
+            on = [node for node in alive if node.name in probe]
+            name = f"{self.name}/probe{len(self.record.probes) + len(probes)}"
             if on:
                 self._running[name] = probe
                 how = self._run, self._plan, self._timeouts, self._clock
                 probes.append(BenchmarkRun(replace(self._benchmark, name=name), on, *how))
             else:
-                self._known[probe] = False  # all its nodes are lost, which is told as such
+                gone = self._in_order(probe)  # which is told as such
+                lost = ProbeRecord(name, self._round, gone, gone, Outcome.LOST, "", None, False)
+                self.record.probes.append(lost)
         return probes
 
     def take(self, ended: BenchmarkRun) -> None:
         """Take a probe that has ended."""
         probe, state, verdict = self._running.pop(ended.name), ended.state, ended.verdict
-        series = launch_series(
-            self._run, [each.tag for launch in state.launches for each in launch.processes]
-        )
-        nodes = tuple(node for node in self.record.nodes if node in probe)
-        self._ended[probe] = ProbeRecord(
-            ended.name,
-            self._round,
-            nodes,
-            tuple(node for node in nodes if node not in state.nodes),
-            verdict.outcome,
-            verdict.reason,
-            sum(each.mean for each in series) / len(state.nodes) if series else None,
-            verdict.outcome in _BAD if state.launches and verdict.outcome in _SHOWS else None,
-        )
+        tags = [each.tag for launch in state.launches for each in launch.processes]
+        series = launch_series(self._run, tags)
+        rate = sum(each.mean for each in series) / len(state.nodes) if series else None
+        shows = bool(state.launches) and verdict.outcome in _SHOWS
+        is_bad = verdict.outcome in _BAD if shows else None
+        nodes = self._in_order(probe)
+        lost = tuple(node for node in nodes if node not in state.nodes)
+        told = verdict.outcome, verdict.reason, rate, is_bad
+        self.record.probes.append(ProbeRecord(ended.name, self._round, nodes, lost, *told))
+
+    def _in_order(self, probe: Probe) -> tuple[str, ...]:
+        return tuple(node for node in self.record.nodes if node in probe)
+
+    def _tries(self) -> Mapping[Probe, list[ProbeRecord]]:
+        of_round = [each for each in self.record.probes if each.round == self._round]
+        return grouped((frozenset(each.nodes), each) for each in of_round)
+
+    def _waiting(self) -> list[Probe]:
+        tries = self._tries()
+        done = {probe for probe, tried in tries.items() if tried[-1].is_bad is not None}
+        return [probe for probe in self._planner.round if probe not in done]
+
+    def _stop_at_limits(self, has_nodes: bool) -> None:
+        tries = self._tries()
+        if not has_nodes:
+            self.stop("none of its nodes can be used")
+        elif self._clock() > self._until:
+            self.stop(f"it was not done after {self._round - 1} rounds")
+        for probe in self._waiting():
+            tried = tries.get(probe, [])
+            if len(tried) >= TRIES:
+                self.stop(f"{tried[0].name}: {tried[0].reason or 'it cannot be compared'}")
 
     def _end_round(self) -> None:
-        ended = list(self._ended.values())
-        self.record.probes += ended
-        self._ended.clear()
-        unknown = []
-        for place, probe in enumerate(ended, len(self.record.probes) - len(ended)):
-            if probe.is_bad is False and not self.record.whole_fails:
-                probe = self.record.probes[place] = replace(probe, is_bad=self._is_slow(probe))
-            if probe.is_bad is None:
-                unknown.append(probe)
-            else:
-                self._known[frozenset(probe.nodes)] = probe.is_bad
-        self._tries += bool(unknown)
-        if self._tries == TRIES:
-            self.stop(f"{unknown[0].name}: {unknown[0].reason or 'it cannot be compared'}")
-        elif not unknown:
-            self._tell()
+        now, found = self.record, self._planner
+        if not now.whole_fails:
+            for place, probe in enumerate(now.probes):
+                if probe.round == self._round and probe.size and probe.is_bad is False:
+                    now.probes[place] = replace(probe, is_bad=self._is_slow(probe))
+        if not self._waiting():
+            tries = self._tries()
+            found.tell([bool(tries[probe][-1].is_bad) for probe in found.round])
+            self._round += 1
+            now.bad, now.scale, now.is_unexplained = found.bad, found.scale, found.is_unexplained
+            now.is_open = bool(found.round)
         self._save()
 
     def _is_slow(self, probe: ProbeRecord) -> bool | None:
@@ -163,25 +174,6 @@ class IsolationRun:
         if probe.rate is None or len(rates) < COMPARED:
             return None
         return probe.rate < SLOW * median(rates)
-
-    def _repeat(self, probes: Iterable[ProbeRecord]) -> None:
-        """Tell the planner what an earlier attempt has probed."""
-        for probe in probes:
-            if probe.round != self._round:
-                return  # the one before was not complete
-            self.record.probes.append(probe)
-            if probe.is_bad is not None:
-                self._known[frozenset(probe.nodes)] = probe.is_bad
-            if self._known.keys() >= {*self._planner.round}:
-                self._tell()
-
-    def _tell(self) -> None:
-        self._planner.tell([self._known[probe] for probe in self._planner.round])
-        self._round, self._tries = self._round + 1, 0
-        self._known.clear()
-        now, found = self.record, self._planner
-        now.bad, now.scale, now.is_unexplained = found.bad, found.scale, found.is_unexplained
-        now.is_open = bool(found.round)
 
     def stop(self, reason: str) -> None:
         self.record.why_stopped, self.record.is_open = reason, False

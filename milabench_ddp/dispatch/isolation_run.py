@@ -145,14 +145,14 @@ class IsolationRun:
 
     def _stop_at_limits(self, has_nodes: bool) -> None:
         tries = self._tries()
-        if not has_nodes:
-            self.stop("none of its nodes can be used")
-        elif self._clock() > self._until:
-            self.stop(f"it was not done after {self._round - 1} rounds")
         for probe in self._waiting():
             tried = tries.get(probe, [])
             if len(tried) >= TRIES:
                 self.stop(f"{tried[0].name}: {tried[0].reason or 'it cannot be compared'}")
+        if not has_nodes:
+            self.stop("none of its nodes can be used")
+        elif self._clock() > self._until:
+            self.stop(f"it was not done after {self._round - 1} rounds")
 
     def _end_round(self) -> None:
         now, found = self.record, self._planner

@@ -119,8 +119,8 @@ def check(run: Session, args: argparse.Namespace) -> None:
         if passes.first_is_done:
             names = list(digests.names)
             run.report(bits={"like": like(run.device, args), "tensors": names})
-            for step, text in enumerate(passes.told()):
-                run.report(bits={"step": step, "digests": text})
+            for digests_of_step in passes.told():
+                run.report(bits={"digests": digests_of_step})
         if passes.done % args.steps == 0:
             network.restart()
         digests.start()

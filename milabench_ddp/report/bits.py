@@ -6,11 +6,8 @@ other bits, no fault of one device explains it, but another library or setting w
 where there is no majority, it cannot be told who is wrong.
 """
 
-import base64
-import binascii
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 
 from msgspec import Struct, ValidationError, convert
 
@@ -18,11 +15,9 @@ from ..results.records import Record
 from .grouping import grouped
 from .model import Row
 from .once import once
-from .ranks.rank_summary import RankId, rank_id
+from .ranks.rank_summary import rank_id
 
-WORD = 8  # bytes of a digest
-
-Pass = tuple[bytes, ...]
+Pass = tuple[tuple[int, ...], ...]
 """The digests of a pass, by step: those of all tensors, as they were computed."""
 
 
@@ -42,120 +37,98 @@ class OtherBits(Struct, frozen=True):
     usual: int = 0  # how many devices, more than half, agree in other bits; 0: there are none
 
 
-class JudgedBits(Struct, frozen=True):
+class JudgedBits(Struct):
     """What a benchmark tells of the bits of its devices."""
 
-    wrong: tuple[OtherBits, ...] = ()
-    unclear: tuple[OtherBits, ...] = ()
+    wrong: list[OtherBits] = []
+    unclear: list[OtherBits] = []
     compared: int = 0  # devices with at least two passes, or with another one that is like it
 
 
-class _Told(Struct):
-    """A line; which of these it has depends on its kind."""
+class _Told(Struct, frozen=True):
+    """What the lines of a process tell together."""
 
-    like: dict[str, str | int | float | bool | None] = {}
-    tensors: list[str] = []
-    step: int = -1
-    digests: str = ""
-    passes: float = 0.0
+    like: dict[str, str | int | float | bool | None]
+    tensors: tuple[str, ...]
+    digests: Pass
+    passes: float = 1.0
     first: FirstTensor | None = None
 
 
 class _Device(Struct, frozen=True):
-    """The passes of a process."""
-
     record: Record
-    like: tuple[object, ...]
-    tensors: Sequence[str]
-    bits: Pass
-    passes: float
-    differs: FirstTensor | None  # from its own first pass
+    told: _Told
+
+    @property
+    def like(self) -> tuple[object, ...]:
+        """What devices have in common that have to agree."""
+        driver = str(self.record.accelerators.get("driver"))
+        facts = sorted(self.told.like.items())
+        return (driver, *facts, *self.told.tensors, len(self.told.digests))
 
 
 @once
 def judged_bits(row: Row) -> JudgedBits:
-    found = [each for each in map(_read, (it.record for it in row.processes)) if each]
-    by_device = grouped((rank_id(each.record, 0), each) for each in found)
-    wrong: list[OtherBits] = []
-    unclear: list[OtherBits] = []
-    compared: set[RankId] = set()
-    steady: dict[tuple[object, ...], dict[RankId, _Device]] = {}
-    for device, launches in by_device.items():
-        place = _differs_from_itself(launches)
-        if place is not None:
-            wrong.append(_difference([launches[0]], place))
-            compared.add(device)
-            continue
-        if any(each.passes > 1 for each in launches) or len(launches) > 1:
-            compared.add(device)
-        for each in launches:
-            steady.setdefault(each.like, {})[device] = each
-    for same in steady.values():
-        if len(same) > 1:
-            compared |= set(same)
-        more_wrong, more_unclear = _compare(list(same.values()))
-        wrong += more_wrong
-        unclear += more_unclear
-    return JudgedBits(tuple(wrong), tuple(unclear), len(compared))
+    judged = JudgedBits()
+    devices = [each for process in row.processes if (each := _read(process.record))]
+    for same in grouped((each.like, each) for each in devices).values():
+        launches = grouped((rank_id(each.record, 0), each) for each in same)
+        steady: list[_Device] = []
+        for of_device in launches.values():
+            first = of_device[0]
+            if place := _differs_from_itself(of_device):
+                judged.wrong.append(_difference([first], place))
+            else:
+                steady.append(first)
+            has_passes = len(of_device) > 1 or first.told.passes > 1
+            judged.compared += has_passes or len(launches) > 1
+        _compare(steady, judged)
+    return judged
 
 
 def _read(record: Record) -> _Device | None:
-    """The passes of a process; None where its lines do not have a whole one."""
-    told = _Told()
-    digests: dict[int, bytes] = {}
-    for payload in record.tables.get("bits", ()):
-        with suppress(ValidationError, binascii.Error):
-            line = convert(payload, _Told)
-            told.like, told.tensors = line.like or told.like, line.tensors or told.tensors
-            told.passes, told.first = line.passes or told.passes, line.first or told.first
-            if line.digests:
-                digests[line.step] = base64.b64decode(line.digests, validate=True)
-    steps, size = told.like.get("steps"), WORD * len(told.tensors)
-    if not size or not digests or sorted(digests) != list(range(len(digests))):
+    """None where the lines of the process do not have a whole pass."""
+    lines = record.tables.get("bits", ())
+    told = {name: value for line in lines for name, value in line.items()}
+    told["digests"] = [line["digests"] for line in lines if "digests" in line]
+    try:
+        found = convert(told, _Told)
+    except ValidationError:
         return None
-    if len(digests) != steps or any(len(each) != size for each in digests.values()):
-        return None
-    like = (str(record.accelerators.get("driver")), *sorted(told.like.items()), *told.tensors)
-    bits = tuple(digests[step] for step in sorted(digests))
-    return _Device(record, like, told.tensors, bits, told.passes, told.first)
+    sizes = {len(digests) for digests in found.digests}
+    return _Device(record, found) if sizes == {len(found.tensors)} else None
 
 
 def _differs_from_itself(launches: Sequence[_Device]) -> FirstTensor | None:
-    first: dict[tuple[object, ...], _Device] = {}
     for each in launches:
-        if each.differs is not None:
-            return each.differs
-        known = first.setdefault(each.like, each)
-        if known.bits != each.bits:
-            return _first_difference(each, known.bits)
+        if place := each.told.first or _first_difference(each, launches[0].told.digests):
+            return place
     return None
 
 
-def _compare(devices: Sequence[_Device]) -> tuple[list[OtherBits], list[OtherBits]]:
-    """Those of the devices, all like each other, that are wrong, and those that may be."""
-    counts = Counter(each.bits for each in devices)
+def _compare(devices: Sequence[_Device], judged: JudgedBits) -> None:
+    """Add those of the devices, all like each other, that are wrong, and those that may be."""
+    counts = Counter(each.told.digests for each in devices)
     if len(counts) < 2:
-        return [], []
+        return
     usual, most = counts.most_common(1)[0]
-    odd = grouped((each.bits, each) for each in devices if each.bits != usual)
-    if 2 * most <= len(devices):
-        place = _first_difference(next(iter(odd.values()))[0], usual)
-        return [], [_difference(devices, place)]
-    wrong: list[OtherBits] = []
-    unclear: list[OtherBits] = []
+    odd = grouped((each.told.digests, each) for each in devices if each.told.digests != usual)
     for agreeing in odd.values():
-        found = wrong if len(agreeing) == 1 else unclear
-        found.append(_difference(agreeing, _first_difference(agreeing[0], usual), most))
-    return wrong, unclear
+        place = _first_difference(agreeing[0], usual)
+        assert place is not None, "the passes are equal"
+        if 2 * most <= len(devices):
+            judged.unclear.append(_difference(devices, place))
+            return
+        found = judged.wrong if len(agreeing) == 1 else judged.unclear
+        found.append(_difference(agreeing, place, most))
 
 
-def _first_difference(device: _Device, usual: Pass) -> FirstTensor:
-    for step, (own, other) in enumerate(zip(device.bits, usual, strict=True)):
-        for number, tensor in enumerate(device.tensors):
-            part = slice(WORD * number, WORD * (number + 1))
-            if own[part] != other[part]:
+def _first_difference(device: _Device, usual: Pass) -> FirstTensor | None:
+    for step, (own, other) in enumerate(zip(device.told.digests, usual, strict=True)):
+        for tensor, digest, usual_digest in zip(device.told.tensors, own, other, strict=True):
+            if digest != usual_digest:
                 return FirstTensor(step, tensor)
-    raise ValueError("the passes are equal")
+    return None
 
 
 def _difference(devices: Sequence[_Device], first: FirstTensor, usual: int = 0) -> OtherBits:

@@ -32,7 +32,7 @@ def test_equal_devices_are_silent(tmp_path):
     for number in range(8):
         device(tmp_path, f"n{number % 2}/{number}", digests())
     found = judgement(tmp_path)
-    assert (found.wrong, found.unclear, found.compared) == ((), (), 8)
+    assert (found.wrong, found.unclear, found.compared) == ([], [], 8)
 
 
 def test_several_are_wrong_if_each_differs_in_its_own_way(tmp_path):
@@ -95,7 +95,7 @@ def test_only_devices_that_are_alike_are_compared(tmp_path, change):
         like = LIKE | change if number == 3 else LIKE
         device(tmp_path, f"n0/{number}", digests((0, 0) if number == 3 else None), like=like)
     found = judgement(tmp_path)
-    assert (found.wrong, found.unclear, found.compared) == ((), (), 4)  # it agrees with itself
+    assert (found.wrong, found.unclear, found.compared) == ([], [], 4)  # it agrees with itself
 
 
 def test_devices_of_another_driver_are_not_alike(tmp_path):
@@ -104,7 +104,7 @@ def test_devices_of_another_driver_are_not_alike(tmp_path):
         driver = "535.54" if wrong else "570.86"
         device(tmp_path, f"n0/{number}", digests((0, 0) if wrong else None), driver=driver)
     found = judgement(tmp_path)
-    assert (found.wrong, found.unclear) == ((), ())
+    assert (found.wrong, found.unclear) == ([], [])
 
 
 def test_one_pass_of_one_device_is_compared_with_nothing(tmp_path):
@@ -118,7 +118,7 @@ def test_one_pass_of_one_device_is_compared_with_nothing(tmp_path):
 @pytest.mark.parametrize(
     "damaged",
     [
-        {"bits": digests()[:-1]},  # a step is missing
+        {"bits": digests()[:-1], "passes": 1.0},  # a step is missing
         {"bits": [each[:-1] for each in digests()]},
         {"bits": digests(), "tensors": ["a"]},
         {"bits": digests(), "tensors": 5},
@@ -130,4 +130,4 @@ def test_what_is_damaged_is_not_compared(tmp_path, damaged):
     device(tmp_path, "n0/1", digests())
     device(tmp_path, "n0/2", digests())
     found = judgement(tmp_path)
-    assert (found.wrong, found.unclear, found.compared) == ((), (), 2)
+    assert (found.wrong, found.unclear, found.compared) == ([], [], 2)

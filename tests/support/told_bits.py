@@ -1,6 +1,5 @@
 """Files of devices that tell digests of their tensors, as ``benchmarks/bits`` does."""
 
-import base64
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ STEPS = 4
 LIKE = {"name": "H100", "torch": "2.11", "steps": STEPS}
 
 
-def digests(wrong: tuple[int, int] | None = None, value: int = 1) -> list[bytes]:
+def digests(wrong: tuple[int, int] | None = None, value: int = 1) -> list[list[int]]:
     """Digests of each step; from the first wrong (step, tensor) on all others are, too."""
     made = []
     for step in range(STEPS):
@@ -20,14 +19,14 @@ def digests(wrong: tuple[int, int] | None = None, value: int = 1) -> list[bytes]
         if wrong is not None and step >= wrong[0]:
             begin = wrong[1] if step == wrong[0] else 0
             numbers[begin:] = [number + 1000 * value for number in numbers[begin:]]
-        made.append(b"".join(number.to_bytes(8, "little") for number in numbers))
+        made.append(numbers)
     return made
 
 
 def device(
     folder: Path,
     name: str,
-    bits: Sequence[bytes],
+    bits: Sequence[Sequence[int]],
     *,
     like: Mapping[str, Any] = LIKE,
     passes: float = 2.0,
@@ -39,10 +38,7 @@ def device(
     """The file of a device; ``name`` is its node and its number: ``n0/1``."""
     node, number = name.split("/")
     lines = [told(bits={"like": like, "tensors": tensors})]
-    lines += [
-        told(bits={"step": step, "digests": base64.b64encode(each).decode()})
-        for step, each in enumerate(bits)
-    ]
+    lines += [told(bits={"digests": list(each)}) for each in bits]
     more: dict[str, Any] = (
         {"first": {"pass": 1, "step": first[0], "tensor": first[1]}} if first else {}
     )

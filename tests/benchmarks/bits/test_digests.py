@@ -1,5 +1,3 @@
-import base64
-
 import pytest
 import torch
 from hypothesis import given, settings
@@ -85,8 +83,7 @@ FIRST = [[1, 2], [3, 4], [5, 6]]
 def test_equal_passes_differ_nowhere():
     made = passes_of(FIRST, FIRST, FIRST[:1])
     assert made.verdict("ab") == {"passes": 2.333, "unequal_steps": 0}
-    (digests, *_) = made.told()
-    assert base64.b64decode(digests) == (1).to_bytes(8, "little") + (2).to_bytes(8, "little")
+    assert made.told() == FIRST
 
 
 @pytest.mark.parametrize("step", [0, 2])

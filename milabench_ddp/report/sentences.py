@@ -75,24 +75,20 @@ def nodes_told(verdicts: Sequence[NodeVerdict]) -> Iterator[str]:
 
     Of many that differ, the rest is counted; all that pass are one.
     """
-    alike = grouped(((each.verdict, _without_name(each), each.action), each) for each in verdicts)
-    ordered = sorted(alike, key=lambda key: list(Word).index(key[0]))
-    told = [key for key in ordered if key[0] is not Word.PASS]
-    if len(told) > MOST_TOLD:
-        ordered = [key for key in ordered if key not in told[MOST_TOLD:]]
-    for key in ordered:
-        (word, _, action), (first, *others) = key, alike[key]
-        nodes = shown_nodes(each.node for each in (first, *others))
+    alike = grouped(((each.verdict, each.reasons, each.action), each.node) for each in verdicts)
+    untold = 0
+    for number, key in enumerate(sorted(alike, key=lambda key: list(Word).index(key[0]))):
+        word, reasons, action = key
+        if number >= MOST_TOLD and word is not Word.PASS:
+            untold += len(alike[key])
+            continue
+        said = [f"{word}: {shown_nodes(alike[key])}"]
+        if reasons:
+            said.append("; ".join(reasons[:REASONS]))
         what = f" -> {action}" if action else ""
-        why = "".join(f"; {reason}" for reason in first.reasons[:REASONS])
-        yield f"{word}: {nodes}{why.replace(';', ':', 1)}{what}"
-    if count := sum(len(alike[key]) for key in told[MOST_TOLD:]):
-        yield f"and {count_text(count, 'node')} more that do not pass: --table verdicts has all"
-
-
-def _without_name(verdict: NodeVerdict) -> tuple[str, ...]:
-    name = re.compile(rf"\b{re.escape(verdict.node)}\b")
-    return tuple(name.sub("", reason) for reason in verdict.reasons)
+        yield ": ".join(said) + what
+    if untold:
+        yield f"and {count_text(untold, 'node')} more that do not pass: --table verdicts has all"
 
 
 def score(report: Report) -> str:

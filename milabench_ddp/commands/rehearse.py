@@ -6,21 +6,20 @@ first runs have none, so that it is seen whether a node fails without a fault.
 
 import io
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import redirect_stdout
-from dataclasses import fields
+from dataclasses import replace
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, field
 
-from ..dispatch.node_request import NodeRequest
 from ..errors import SelectionError, count_text
 from ..hazards import PLANT
 from ..hostlist import hostlist, natural
-from ..options.suite import MeasureOptions, RunOptions, ValidateOptions
+from ..options.suite import RunOptions, ValidateOptions
 from ..render.blocks import Headline, TableBlock
 from ..render.text import text_of
 from ..report.assemble import report_of
+from ..report.model import Report
 from ..report.node_verdict import Word
 from ..results.read_state import read_header
 from ..results.run_dir import RunDir, default_name
@@ -57,88 +56,61 @@ FAULTS = (
 )
 
 
-class Trial(Struct, frozen=True):
-    """A fault that was planted once, and what was found."""
-
-    where: frozenset[str]  # the nodes
-    failing: frozenset[str]  # nodes
-    findings: frozenset[tuple[str, tuple[str, ...]]]  # their names, and the nodes that they name
-    before: frozenset[tuple[str, tuple[str, ...]]] = frozenset()  # those without a fault
-
-    @property
-    def found_by(self) -> list[str]:
-        """The findings that name these nodes and no others, and are not there without a fault."""
-        new = sorted(self.findings - self.before)
-        return [name for name, nodes in new if self.where.issuperset(nodes)]
-
-    @property
-    def fails(self) -> bool:
-        return bool(self.found_by and self.failing & self.where)
-
-
-class FaultTrials(Struct, frozen=True):
-    """A row of the matrix: all trials of a fault."""
+class FaultTrials(Struct):
+    """A row of the matrix: what was found where a fault was planted."""
 
     fault: Fault
-    trials: Sequence[Trial] = ()
+    times: int = 0
+    failed: int = 0
+    named: int = 0
+    missed: int = 0
+    accused: int = 0  # nodes that fail without a fault
+    nodes: set[str] = field(default_factory=set)
+    findings: list[str] = field(default_factory=list)
     why_not: str = ""
 
-    @property
-    def failed(self) -> int:
-        return sum(each.fails for each in self.trials)
+    def add(self, report: Report, where: Collection[str], usual: Collection[object]) -> None:
+        """Add a run with the fault on these nodes.
 
-    @property
-    def named(self) -> int:
-        return sum(bool(each.found_by) and not each.fails for each in self.trials)
-
-    @property
-    def missed(self) -> int:
-        planted = len(self.trials) if self.fault.name != CONTROL else 0
-        return planted - self.failed - self.named
-
-    @property
-    def accused(self) -> int:
-        """How many nodes fail without a fault."""
-        return sum(len(each.failing - each.where) for each in self.trials)
-
-    @property
-    def where(self) -> str:
-        return hostlist(frozenset[str]().union(*(each.where for each in self.trials)))
-
-    @property
-    def said(self) -> str:
-        names = dict.fromkeys(name for each in self.trials for name in each.found_by)
-        return self.why_not or ", ".join(names)
+        It is found by a finding that names these nodes, or some of them, and no others, and is
+        not among the ``usual`` ones, which are there without a fault.
+        """
+        failing = {each.node for each in report.verdicts if each.verdict is Word.FAIL}
+        new = _findings(report).difference(usual)
+        found = sorted(name for name, nodes in new if set(nodes).issubset(where))
+        self.times += 1
+        self.accused += len(failing.difference(where))
+        self.nodes.update(where)
+        self.findings += [name for name in found if name not in self.findings]
+        if self.fault.name == CONTROL:
+            return
+        if not found:
+            self.missed += 1
+        elif failing.intersection(where):
+            self.failed += 1
+        else:
+            self.named += 1
 
 
 COLUMNS = (
     Column("planted", "", "fault.name"),
-    Column("times", "d", lambda line: len(line.trials)),
+    Column("times", "d", "times"),
     Column("its node fails", "d", "failed"),
     Column("it is named", "d", "named"),
     Column("missed", "d", "missed"),
     Column("others fail", "d", "accused"),
-    Column("where", "", "where"),
-    Column("by", "", "said", unknown=""),
+    Column("where", "", lambda line: hostlist(line.nodes)),
+    Column("by", "", lambda line: line.why_not or ", ".join(line.findings), unknown=""),
 )
 
 
 def main(options: ValidateOptions) -> int:
     if given := [name for name in CHOSEN if getattr(options, name)]:
         raise SelectionError(f"--rehearse chooses what runs: leave out --{given[0]}")
-    profile = setup.resolve_runner(options, system := setup.read_system_of(options))
-    request = setup.node_request(options, system, profile)
-    name, lines = options.name or default_name(), []
-    is_cancelled, before = False, frozenset[tuple[str, tuple[str, ...]]]()
+    lines: list[FaultTrials] = []
+    is_cancelled = False
     try:
-        for number, fault in enumerate(FAULTS):
-            said = f"rehearsal {name}: {fault.name}, {number + 1} of {len(FAULTS)}"
-            print(said, file=sys.stderr, flush=True)
-            made = _trials_of(options, fault, number, request, f"{name}.{number}")
-            if fault.name == CONTROL:
-                before = before.union(*(each.findings for each in made.trials))
-            trials = [replace(each, before=before) for each in made.trials]
-            lines.append(replace(made, trials=trials))
+        _rehearse(options, lines)
     except KeyboardInterrupt:
         is_cancelled = True
     sys.stdout.write(text_of(_blocks(lines), final_report.shown_width(sys.stdout)))
@@ -148,56 +120,71 @@ def main(options: ValidateOptions) -> int:
     return final_report.SUCCEEDED if is_diagonal else final_report.FAILED
 
 
-def _trials_of(
-    options: ValidateOptions, fault: Fault, number: int, request: NodeRequest, name: str
-) -> FaultTrials:
-    """Plant a fault as often as ``--repeat`` says, on one node after the other."""
-    nodes = request.nodes
-    hosts = [host.name for host in sorted(request.hosts, key=lambda host: not host.main)]
-    if nodes < fault.least_nodes:
-        return FaultTrials(fault, why_not=f"not planted: it needs {fault.least_nodes} nodes")
-    trials: list[Trial] = []
-    for repeat in range(options.repeat or 1):
-        first = (number + repeat) % nodes
-        ends = (first, (first + 1) % nodes) if "{other}" in fault.text else (first,)
-        text = fault.text.format(node=first, other=ends[-1])
-        asked = {each.name: getattr(options, each.name) for each in fields(MeasureOptions)}
-        asked |= {
-            "select": (fault.benchmark,),
-            "name": f"{name}.{repeat}",
-            "repeat": None,
-            "quiet": True,
-        }
-        asked["override"] = *options.override, f"*.env.{PLANT}={text}"
-        try:
-            with redirect_stdout(io.StringIO()):
-                code = run.main(RunOptions(**asked))
-        except SelectionError as error:
+def _rehearse(options: ValidateOptions, lines: list[FaultTrials]) -> None:
+    """Plant each fault as often as ``--repeat`` says, on one node after the other."""
+    profile = setup.resolve_runner(options, system := setup.read_system_of(options))
+    request = setup.node_request(options, system, profile)
+    name, has_gpus = options.name or default_name(), True
+    usual: set[tuple[str, tuple[str, ...]]] = set()
+    for number, fault in enumerate(FAULTS):
+        said = f"rehearsal {name}: {fault.name}, {number + 1} of {len(FAULTS)}"
+        print(said, file=sys.stderr, flush=True)
+        line = FaultTrials(fault)
+        lines.append(line)
+        if fault.on_gpus and not has_gpus:
+            line.why_not = "not planted: no GPU"
+            continue
+        if request.nodes < fault.least_nodes:
+            line.why_not = f"not planted: it needs {fault.least_nodes} nodes"
+            continue
+        for repeat in range(options.repeat or 1):
+            node = (number + repeat) % request.nodes
+            other = (node + 1) % request.nodes
+            text = fault.text.format(node=node, other=other)
+            try:
+                folder = _run(options, fault, text, f"{name}.{number}.{repeat}")
+            except SelectionError as error:
+                if fault.name == CONTROL:
+                    raise
+                line.why_not = f"not planted: {error}"
+                break
+            report = report_of([folder.path])
+            # hosts are in the order of their ranks, as others are by name
+            names = [host.name for host in request.hosts]
+            names = names or sorted((each.node for each in report.verdicts), key=natural)
+            ends = {"{node}": node, "{other}": other}
+            planted = [end for key, end in ends.items() if key in fault.text]
+            where = {names[end] for end in planted if end < len(names)}
+            line.add(report, where, usual)
             if fault.name == CONTROL:
-                raise
-            return FaultTrials(fault, trials, f"not planted: {error}")
-        if code == final_report.CANCELLED:
-            raise KeyboardInterrupt
-        folder = RunDir(setup.base_folder(options) / "runs" / f"{name}.{repeat}")
-        if fault.on_gpus and read_header(folder).machine["accelerators"]["arch"] == "cpu":
-            return FaultTrials(fault, why_not="not planted: no GPU")
-        trials.append(_trial(folder, ends if fault.name != CONTROL else (), hosts))
-    return FaultTrials(fault, trials)
+                usual |= _findings(report)
+                has_gpus = read_header(folder).machine["accelerators"]["arch"] != "cpu"
 
 
-def _trial(folder: RunDir, ends: Sequence[int], hosts: Sequence[str]) -> Trial:
-    """What the run tells; ``hosts`` are in the order of their ranks, as others are by name."""
-    report = report_of([folder.path])
-    names = hosts or sorted((each.node for each in report.verdicts), key=natural)
-    where = frozenset(names[end] for end in ends if end < len(names))
-    failing = frozenset(each.node for each in report.verdicts if each.verdict is Word.FAIL)
-    found = {(each.name, each.nodes) for each in report.findings if each.nodes}
-    return Trial(where, failing, frozenset(found))
+def _run(options: ValidateOptions, fault: Fault, text: str, name: str) -> RunDir:
+    asked: RunOptions = replace(
+        options.of_run(),
+        select=(fault.benchmark,),
+        override=(*options.override, f"*.env.{PLANT}={text}"),
+        name=name,
+        repeat=None,
+        quiet=True,
+    )
+    with redirect_stdout(io.StringIO()):
+        code = run.main(asked)
+    if code == final_report.CANCELLED:
+        raise KeyboardInterrupt
+    return RunDir(setup.base_folder(options) / "runs" / name)
+
+
+def _findings(report: Report) -> set[tuple[str, tuple[str, ...]]]:
+    """Their names, and the nodes that they name."""
+    return {(each.name, each.nodes) for each in report.findings if each.nodes}
 
 
 def _blocks(lines: Sequence[FaultTrials]) -> Iterator[Headline | TableBlock]:
-    planted = sum(len(line.trials) for line in lines if line.fault.name != CONTROL)
     found = sum(line.failed + line.named for line in lines)
+    planted = found + sum(line.missed for line in lines)
     accused = count_text(sum(line.accused for line in lines), "node")
     said = f"{found} of {count_text(planted, 'planted fault')} found, {accused} accused without one"
     yield Headline("REHEARSAL", said)

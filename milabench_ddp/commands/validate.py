@@ -1,9 +1,9 @@
 """``milabench validate``: measure the nodes of a cluster, and say which of them pass."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 from ..errors import SelectionError
-from ..options.suite import LEVELS, MeasureOptions, RunOptions, ValidateOptions
+from ..options.suite import LEVELS, ValidateOptions
 from . import run
 
 SUITE = "validate"
@@ -17,8 +17,7 @@ def main(options: ValidateOptions) -> int:
     if options.level and (options.select or options.resume is not None):
         other = "--resume" if options.resume is not None else "--select"
         raise SelectionError(f"--level goes without {other}, which says what is measured")
-    asked = {each.name: getattr(options, each.name) for each in fields(MeasureOptions)}
-    if options.resume is None:
-        asked["config"] = options.config or SUITE
-        asked["select"] = options.select or (f"@{options.level or LEVELS[0]}",)
-    return run.main(RunOptions(**asked))
+    if options.resume is not None:
+        return run.main(options.of_run())
+    select = options.select or (f"@{options.level or LEVELS[0]}",)
+    return run.main(replace(options.of_run(), config=options.config or SUITE, select=select))

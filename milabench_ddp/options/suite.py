@@ -217,6 +217,11 @@ class ValidateOptions(MeasureOptions):
         "K, each K times"
     )  # fmt: skip
 
+    def of_run(self) -> RunOptions:
+        return RunOptions(
+            **{each.name: getattr(self, each.name) for each in fields(MeasureOptions)}
+        )
+
 
 CHANGEABLE = ("base", "after", "resume", "detach", "quiet", "fail_on", "settings")
 

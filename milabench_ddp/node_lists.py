@@ -19,14 +19,16 @@ def listed_nodes(words: str) -> tuple[str, ...]:
             list in each line, in which ``#`` begins a comment.
 
     Raises:
-        ValueError: it is no list of nodes, or has too many.
-        OSError: the file cannot be read.
+        ValueError: it is no list of nodes, or has too many, or the file cannot be read.
     """
     from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException  # 60 ms
 
     lines = [words]
     if words.startswith("@"):
-        lines = read_bytes(Path(words[1:]), _LARGEST).decode().splitlines()
+        try:
+            lines = read_bytes(Path(words[1:]), _LARGEST).decode().splitlines()
+        except OSError as error:
+            raise ValueError(f"cannot be read: {error.strerror}") from None
     lines = [text for line in lines if (text := line.partition("#")[0].strip())]
     try:
         found = NodeSet.fromlist(lines, resolver=RESOLVER_NOGROUP)

@@ -46,16 +46,13 @@ def _one_line(key: str, node: TreeNode) -> str:
 
 
 def _node_list(key: str, node: TreeNode) -> str:
-    text = _one_line(key, node)
-    if not text.startswith("@"):
-        return text  # Slurm refuses what is none
-    from ..node_lists import listed_nodes
+    from ..node_lists import listed_nodes  # few profiles have one
 
+    text = _one_line(key, node)
     try:
         return hostlist(listed_nodes(text))
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise ConfigError(f"{key} {text} in {node.origin}: {why}") from None
+    except ValueError as error:
+        raise ConfigError(f"{key} {text} in {node.origin}: {error}") from None
 
 
 # As `export` takes it; other names would end its word, or begin another.

@@ -152,8 +152,6 @@ def nodes(text: str) -> tuple[int, ...] | tuple[str, ...]:
 
     try:
         found = listed_nodes(text)
-    except OSError as error:
-        raise _wrong(text, f"cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise _wrong(text, str(error)) from None
     if not found:

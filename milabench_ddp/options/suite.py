@@ -152,10 +152,7 @@ class LaunchOptions(SuiteOptions):
             return names
         from ..node_lists import listed_nodes
 
-        try:
-            others = set(listed_nodes(str(excluded)))
-        except ValueError as error:
-            raise SelectionError(f"--exclude-nodes {shortened(str(excluded))}: {error}") from None
+        others = set(listed_nodes(str(excluded)))
         kept = tuple(name for name in names if name not in others)
         if not kept:
             raise SelectionError(f"--exclude-nodes {shortened(str(excluded))}: it leaves no node")

@@ -63,7 +63,7 @@ def test_every_key(here: Path) -> None:
         nodes=4,
         gpus_per_node=8,
         cpus_per_task=96,
-        exclude="bad1,bad2",
+        exclude="bad[1-2]",
         constraint="ib",
         setup=("source /etc/profile", "module load cuda"),
         environment={

@@ -3,14 +3,7 @@
 from ...errors import shown_names
 from ..bits import OtherBits, judged_bits
 from ..model import Row
-from .finder import Finds, Found, Looked, finding
-
-
-def _compared(row: Row) -> Looked:
-    found = judged_bits(row)
-    if found.compared:
-        return found.compared
-    return "one pass, and no device that is like another" if row.tables.get("bits") else 0
+from .finder import Finds, Found, finding
 
 
 # What it computed cannot be trusted, now or before.
@@ -19,7 +12,7 @@ def _compared(row: Row) -> Looked:
     "{place}: WRONG BITS: {how}, first in step {step}, in `{tensor}`",
     "take it out of service; look for uncorrected and remapped memory errors, and replace it",
     looks_for="wrong bits",
-    among=_compared,
+    among=lambda row: judged_bits(row).compared,
     fails=True,
     action="isolate",
 )

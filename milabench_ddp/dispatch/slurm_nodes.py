@@ -62,9 +62,12 @@ def without_absent(profile: RunnerProfile) -> tuple[RunnerProfile, dict[str, str
     absent = {}
     for name, state, reason in re.findall(r"^(\S+) (\S+) (.*)$", said, re.MULTILINE):
         if state.endswith("*") or state.startswith(_UNUSABLE):
-            is_said = reason.strip() not in ("", "none")
-            why = f" ({reason.strip()})" if is_said else ", which does not respond" * ("*" in state)
-            absent[name] = f"Slurm has it as {state.rstrip('*')}{why}"
+            why = f"Slurm has it as {state.rstrip('*')}"
+            if reason.strip() not in ("", "none"):
+                why += f" ({reason.strip()})"
+            elif state.endswith("*"):
+                why += ", which does not respond"
+            absent[name] = why
     if not absent:
         return profile, {}
     kept = set(listed_nodes(str(nodes))).difference(absent)

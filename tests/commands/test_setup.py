@@ -71,7 +71,8 @@ CASES = {
     ),
     "a file of nodes that is not there": (
         ["s.yaml", "--runner", "slurm", "--exclude-nodes", "@missing.txt", *CPU],
-        "milabench: --exclude-nodes @missing.txt in the command line: cannot be read: No such file or directory",
+        "milabench: --exclude-nodes @missing.txt in the command line: cannot be read: "
+        "No such file or directory",
     ),
     "jobs that do not divide a node's devices": (
         ["jobs.yaml", "--nodes", "2", "--gpus", "3", "--device", "cpu"],
@@ -329,7 +330,7 @@ def test_a_node_that_is_excluded_is_not_asked_for(
     assert main([*words, "node[1-3]"]) == 2
     assert "--exclude-nodes node[1-3]: it leaves no node" in capsys.readouterr().err
     assert main([*words, "node[1-"]) == 2
-    assert "--exclude-nodes node[1- in the command line: is not a list of nodes such as" in capsys.readouterr().err
+    assert "node[1- in the command line: is not a list of nodes such as" in capsys.readouterr().err
 
 
 def test_a_list_of_nodes_selects_hosts(here: Path) -> None:

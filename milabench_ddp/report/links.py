@@ -79,7 +79,7 @@ class LinkKind(Struct, frozen=True):
 class SlowLinks(Struct, frozen=True):
     """Links that are slow for the same reason."""
 
-    shape: str  # "link", "card" of a rank, "node"; "nodes", "within" and "across" a group of them
+    shape: str  # "link", "card" of a rank, "node"; "within" and "across" a group of nodes
     nodes: tuple[str, ...]
     ranks: tuple[int, ...]
     kind: LinkKind
@@ -206,9 +206,7 @@ def _slow_of(kind: LinkKind, links: Sequence[Link], level: float) -> Iterator[Sl
     for part in slow_parts(speeds, level):
         own = tuple(ranks[end] for end in part.ends)
         nodes = tuple(sorted({ends[rank] for rank in own}, key=natural))
-        shape = "nodes" if part.shape == "ends" else part.shape
-        if len(nodes) == 1:
-            shape = "node"
+        shape = "node" if len(nodes) == 1 else part.shape
         sends, receives = part.lower >= SMALLEST, part.lower_back >= SMALLEST
         way = "sends" if sends else "receives"
         if sends == receives or math.isnan(part.lower + part.lower_back):
@@ -225,7 +223,7 @@ def _is_of(link: Link, shape: str, own: tuple[int, ...], sends: bool, receives: 
     else:
         first, second = link.sender in own, link.receiver in own
         if first and second:
-            return shape in ("within", "ends")
+            return shape == "within"
         there, back = first and shape != "within", second and shape != "within"
     return (there and sends) or (back and receives)
 

@@ -5,8 +5,8 @@
 Each map has all links between the nodes, both ways, with Gaussian noise of 3 % (``--noise``), of
 which each is independent; ``--spread`` lets healthy nodes differ, too. One thing is slow, at a
 random place: a link both ways or one way, a node or only what it sends, the links between a group
-and the others, those within a group, or all links of three or more nodes beside each other. Groups
-have two nodes to half of them, beside each other or not. *right*: exactly this was found, with its
+and the others, those within a group, or all links of three or more nodes. Groups have two nodes to
+half of them, beside each other or not. *right*: exactly this was found, with its
 nodes; *silent*: nothing; all else is *wrong*.
 """
 
@@ -22,7 +22,13 @@ import numpy as np
 from milabench_ddp.report.link_map import slow_parts
 
 Part = tuple[str, tuple[int, ...]]
-FEWEST = {"link": 3, "link, one way": 3, "node": 4, "node, as sender": 4}  # 6 for groups
+FEWEST = {
+    "link": 3,
+    "link, one way": 3,
+    "node": 4,
+    "node, as sender": 4,
+    "nodes": 12,
+}  # 6 for groups
 
 
 def planted(
@@ -34,9 +40,11 @@ def planted(
     np.fill_diagonal(speeds, np.nan)
     slow = np.zeros((nodes, nodes), bool)
     first, second = rng.choice(nodes, 2, replace=False)
-    size = int(rng.integers(3 if "within" in kind or "ends" in kind else 2, max(nodes // 2, 3) + 1))
-    if "ends" in kind:  # of more than a third most links would be slow
-        size = max(3, min(size, nodes // 3))
+    size = int(
+        rng.integers(3 if "within" in kind or "nodes" in kind else 2, max(nodes // 2, 3) + 1)
+    )
+    if "nodes" in kind:  # of more, most links could be slow
+        size = max(3, min(size, nodes // 4))
     start = int(rng.integers(0, nodes - size + 1))
     group = np.arange(start, start + size)
     if "scattered" in kind:
@@ -58,17 +66,19 @@ def planted(
             if 2 * size == nodes and not inside[0]:  # the side of the first node is named
                 group = np.flatnonzero(~inside)
             truth = "across", tuple(group.tolist())
-        case shape:
-            both = inside[:, None] & inside[None]
-            slow = both if shape == "within" else inside[:, None] | inside[None]
-            truth = shape, tuple(group.tolist())
+        case "within":
+            slow = inside[:, None] & inside[None]
+            truth = "within", tuple(group.tolist())
+        case "nodes":
+            speeds[inside[:, None] | inside[None]] *= 1 - args["lower"]
+            return speeds, {("end", (int(end),)) for end in group}
     speeds[slow] *= 1 - args["lower"]
     return speeds, {truth}
 
 
 KINDS = (
     "none", "link", "link, one way", "node", "node, as sender", "across", "across, scattered",
-    "within", "within, scattered", "ends",
+    "within", "within, scattered", "nodes",
 )  # fmt: skip
 
 

@@ -21,8 +21,6 @@ GROUPS = {
     "across": "the links between {place} and the other nodes are slow[ where {place} {way}], those "
     "within both sides are not: ",
     "within": "the links among {place} are slow, those to the other nodes are not: ",
-    "nodes": "all links of {place}, which are beside each other, are slow alike[ where {place} "
-    "{way}]: ",
 }
 
 

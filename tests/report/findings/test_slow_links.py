@@ -114,16 +114,6 @@ def test_a_group_of_nodes_is_a_switch_and_does_not_fail(
     assert ("the links among" in finding.sentence) == (shape == "within")
 
 
-def test_three_nodes_beside_each_other_that_are_alike_are_a_switch(tmp_path: Path) -> None:
-    speeds = link_map(12)
-    speeds[3:6] *= 0.5
-    speeds[:, 3:6] *= 0.5
-    speeds[3:6, 3:6] *= 2
-    finding = one(tmp_path, speeds)
-    assert (finding.name, finding.nodes) == ("slow_switch", ("n3", "n4", "n5"))
-    assert finding.sentence.startswith("pairs: all links of n[3-5], which are beside each other")
-
-
 def test_what_is_slow_one_way_is_not_named_for_both_ways_again(tmp_path: Path) -> None:
     speeds, both = link_map(NODES), np.triu(link_map(NODES, 1), 1)
     both[both == 0] = np.nan

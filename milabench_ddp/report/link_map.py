@@ -120,7 +120,8 @@ def _explained(slow: SlowCandidate, ways: Floats, taken: Floats) -> Iterator[Slo
         lower.append(1 - math.exp(change))
         taken[mask] = np.fmin(taken[mask], change)
     if np.nanmin(more) <= math.log(1 - SMALLEST):  # else it is not worth a word
-        yield SlowPart(slow.shape, slow.ends, *lower, SHAPES * math.exp(-slow.score))
+        chance = SHAPES * math.exp(-slow.score)
+        yield SlowPart(slow.shape, slow.ends, lower[0], lower[1], chance)
 
 
 def _links_of(found: SlowCandidate, count: int) -> Marks:

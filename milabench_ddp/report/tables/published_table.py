@@ -11,8 +11,8 @@ from ...table import Column, Measured, Table, table_from
 from ..collectives import operations_of
 from ..grouping import grouped
 from ..model import Row, Rows
+from ..nearest_row import COMPARED, apart, nearest, text_of, told_of
 from ..process import BANDWIDTH
-from ..published import COMPARED, apart, nearest, text_of, told_of
 from ..statistics.values import NAN
 from .selection import MadeTable
 

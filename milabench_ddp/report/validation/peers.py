@@ -18,9 +18,9 @@ from ...results.records import Record, mapping_or_empty, validates
 from ..grouping import grouped
 from ..mfu import device_of
 from ..model import Row
+from ..nearest_row import COMPARED, apart, nearest, told_of
 from ..once import once
 from ..process import series_of_devices
-from ..published import COMPARED, apart, nearest, told_of
 from ..ranks.rank_summary import RankId, rank_id
 from ..statistics.batch_means import t_quantile
 from ..statistics.interval import Series, pooled_mean, why_no_mean

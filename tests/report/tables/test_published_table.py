@@ -8,7 +8,7 @@ from msgspec.structs import asdict
 
 from milabench_ddp.config.published import publications
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.published import nearest
+from milabench_ddp.report.nearest_row import nearest
 from milabench_ddp.report.tables.published_table import COLUMNS, ours_of, published
 from milabench_ddp.table import Table
 from tests.support.result_files import config, end, job, line, rates, start, told, write

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.published import apart, nearest, told_of
+from milabench_ddp.report.nearest_row import apart, nearest, told_of
 from milabench_ddp.results.records import Payload
 from tests.support.result_files import config, end, line, rates, start, write
 

@@ -179,8 +179,7 @@ def slow_links(row: Row) -> list[SlowLinks]:
     for kind in kinds:
         for link in kind.links if kind.name[0] == WITHIN else ():
             if link.best < (1 - SLOW) * kind.typical:
-                ranks = link.sender, link.receiver
-                found.append(SlowLinks("link", link.nodes[:1], ranks, kind, [link], "", None))
+                found.append(SlowLinks("link", link.nodes[:1], link.ranks, kind, [link], "", None))
     maps = [
         (kind, links)
         for kind in between_nodes(row)

@@ -33,6 +33,7 @@ MAY_WAIT = {
     "launch/py_spy.py": "the kernel's files",
     "machine/backends/amd.py": "the kernel's files",
     "machine/host.py": "the kernel's files",
+    "machine/host_evidence.py": "files that it made",
     "machine/setting_reader.py": "the kernel's files",
     "machine/provenance.py": "files of installed packages",
     "render/html.py": "files of this package",

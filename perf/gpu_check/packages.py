@@ -17,7 +17,7 @@ for name in sys.argv[1:]:
     except Exception as error:
         print(name, "" if isinstance(error, ImportError) and error.name == name else f" ({error})")
 """
-# What it imports, by the name of the distribution. `export` needs polars, the check does not: its
+# What it imports, by the name of the distribution. `export` needs polars, lists of nodes ClusterShell, the check does not: its
 # wheel of 54 MB is most of what may be carried.
 OF_THE_MACHINE = ("torch", "torchvision", "transformers")
 OF_VOIR = (

@@ -5,7 +5,6 @@ A new kind is a function ``Report -> Iterator[Chart]`` here, and a line in ``CHA
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -28,9 +27,6 @@ from .plot import Bar, Bars, ChartPoint, Curve, Plot
 from .scale import Scale, doublings, log_if_wide, zero_based
 from .sweeps import heat_maps, sweep_charts
 from .theme import AREAS, SERIES
-
-if TYPE_CHECKING:
-    pass
 
 COMMUNICATION_AXES = {"bus_gb_s": "bus bandwidth, GB/s", "time_us": "time, us"}  # by the column
 # The areas of the items of a ledger, by the titles of their columns

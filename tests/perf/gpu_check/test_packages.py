@@ -44,7 +44,7 @@ def test_all_that_the_package_requires_is_looked_for():
         re.split(r"\W*>=", line)[0] for line in settings["options"]["install_requires"].split()
     }
     known = {*packages.CARRIED.values(), *packages.OF_THE_MACHINE, packages.PROGRAM}
-    assert required - known == {"polars"}
+    assert required - known == {"clustershell", "polars"}
 
 
 def test_nothing_is_missing_here(tmp_path):

@@ -17,8 +17,8 @@ for name in sys.argv[1:]:
     except Exception as error:
         print(name, "" if isinstance(error, ImportError) and error.name == name else f" ({error})")
 """
-# What it imports, by the name of the distribution. `export` needs polars, lists of nodes ClusterShell, the check does not: its
-# wheel of 54 MB is most of what may be carried.
+# What it imports, by the name of the distribution. Lists of nodes need ClusterShell, `export` needs
+# polars, the check neither: polars' wheel of 54 MB is most of what may be carried.
 OF_THE_MACHINE = ("torch", "torchvision", "transformers")
 OF_VOIR = (
     "voir", "asttokens", "codefind", "executing", "giving", "ovld", "ptera", "reactivex", "varname",

@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Iterable, Sequence
 
+from ..config.schema import VALIDATE
 from ..events import Outcome, Verdict
 from ..launch.causes import is_timeout, may_follow
 from ..launch.hangs import who_hangs, with_hang
@@ -68,8 +69,8 @@ class LaunchTracker:
         self.waits_for.discard(node)
         if self._cause is None or self._cause.outcome is not Outcome.LOST:
             self._cause = Verdict(lost.outcome, f"{node} {lost.reason}")
-        if self._is_joint:
-            self._others_due = now  # at once: the others would wait for it for ever
+        if self._is_joint or VALIDATE not in self.launch.benchmark.tags:
+            self._others_due = now  # at once: they would wait for ever, or measure for nothing
 
     def stop_due(self, now: float) -> Verdict | None:
         """The verdict on the nodes that still run, once when they are to be stopped; else None."""

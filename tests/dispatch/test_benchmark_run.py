@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from milabench_ddp.dispatch.nodes import NodeLost
-from milabench_ddp.dispatch.protocol import LaunchEnded, StartLaunch
+from milabench_ddp.dispatch.protocol import LaunchEnded, StartLaunch, StopLaunch
 from milabench_ddp.events import Outcome, Verdict
 from milabench_ddp.results.lock import is_alive
 from tests.support.dispatch import end, plan
@@ -140,7 +140,7 @@ def test_after_a_lost_node_no_repeat_begins(coordinator: Make, outcome: Outcome)
         starts = [each.order(StartLaunch) for each in run.nodes]
         run.nodes[1].say(NodeLost("is gone", outcome))
         yield
-        run.nodes[0].ended(starts[0])
+        run.nodes[0].ended(starts[0], "cancelled", run.nodes[0].order(StopLaunch).verdict.reason)
         yield
 
     assert run.execute(script) is Outcome.FAILED

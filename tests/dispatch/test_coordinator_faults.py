@@ -17,13 +17,11 @@ GONE = NodeLost("is gone: its connection broke")
 
 
 def test_a_node_that_is_lost(coordinator: Make) -> None:
-    """The others of its job are stopped; the rest of the sweep goes on without it."""
-    run = coordinator(plan(JOBS, ONE))
+    """The others of its benchmark are stopped; the rest of the sweep goes on without it."""
+    run = coordinator(plan(TWO, ONE))
     why = "n1 is gone: its connection broke"
 
     def script() -> Script:
-        run.nodes[0].give_ports(29_001)
-        yield
         starts = [each.order(StartLaunch) for each in run.nodes]
         run.nodes[1].say(GONE)
         yield
@@ -38,8 +36,8 @@ def test_a_node_that_is_lost(coordinator: Make) -> None:
         run.nodes[0].ended(run.nodes[0].order(StartLaunch))
 
     assert run.execute(script) is Outcome.FAILED
-    assert run.statuses() == {"jobs": "lost", "one": "ok"}
-    state = run.state("jobs")
+    assert run.statuses() == {"two": "lost", "one": "ok"}
+    state = run.state("two")
     assert state.reason == why
     assert not state.is_final
     assert state.launches[0].outcome is Outcome.LOST
@@ -53,7 +51,7 @@ def test_a_node_that_is_back_is_used_again(coordinator: Make) -> None:
         starts = [each.order(StartLaunch) for each in run.nodes]
         run.nodes[1].say(GONE)
         yield
-        run.nodes[0].ended(starts[0])  # it waits for no other node
+        run.nodes[0].ended(starts[0], "cancelled", run.nodes[0].order(StopLaunch).verdict.reason)
         yield
         assert run.nodes[0].orders == []
         run.nodes[1].handle.is_alive = True
@@ -83,7 +81,7 @@ def test_a_node_that_is_back_before_its_benchmark_has_ended_keeps_its_next_one(
         yield
         run.nodes[1].order(StopLaunch)
         start = run.nodes[1].order(StartLaunch)
-        run.nodes[0].ended(starts[0])  # it waits for no other node
+        run.nodes[0].ended(starts[0], "cancelled", run.nodes[0].order(StopLaunch).verdict.reason)
         yield
         assert run.nodes[1].orders == []
         run.nodes[1].ended(start)

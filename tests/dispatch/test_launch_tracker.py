@@ -237,11 +237,14 @@ def test_processes_that_are_independent_are_left_to_end(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("plan", [PlanSpec("per_gpu"), of_each_node()])
-def test_a_lost_node_does_not_end_what_others_measure_by_themselves(
+def test_a_lost_node_does_not_end_what_others_of_a_validation_measure_by_themselves(
     clock: Clock, plan: PlanSpec
 ) -> None:
-    it = tracker(clock, 3, plan=plan)
-    it.lose("n1", NodeLost("has sent no heartbeat for 20 s"), clock.now)
+    of_no_validation = tracker(clock, 3, plan=plan)
+    it = tracker(clock, 3, plan=plan, tags=frozenset({"validate"}))
+    for each in (it, of_no_validation):
+        each.lose("n1", NodeLost("has sent no heartbeat for 20 s"), clock.now)
+    assert of_no_validation.stop_due(clock.now) is not None
     assert it.stop_due(clock.now + 1000) is None
     it.ended("n0", end(tags=tags(it, 0)), clock.now)
     assert not it.is_done

@@ -19,7 +19,7 @@ def listed_nodes(words: str) -> tuple[str, ...]:
             list in each line, in which ``#`` begins a comment.
 
     Raises:
-        ValueError: it is no list of nodes, or has too many, or the file cannot be read.
+        ValueError: the list is malformed or too long, or the file cannot be read.
     """
     from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException  # 60 ms
 

@@ -27,7 +27,7 @@ from ..table import Column, table_from
 from . import final_report, run, setup
 
 CHOSEN = ("select", "level", "resume", "detach", "until")  # by the rehearsal itself
-CONTROL = "nothing"  # a plant that is none
+CONTROL = "nothing"  # these runs have no fault
 
 
 class Fault(Struct, frozen=True):

@@ -32,7 +32,7 @@ def nvlinks(nvml: ModuleType, handle: object) -> dict[str, object] | None:
 
 
 def fabric_state(nvml: ModuleType, handle: object) -> str | None:
-    """Whether a GPU has joined the fabric of its NVSwitches; None where there is none."""
+    """Whether a GPU has joined its NVSwitch fabric; None without such a fabric."""
     info = nvml.c_nvmlGpuFabricInfo_t()
     if ask(nvml, nvml.nvmlDeviceGetGpuFabricInfo, handle, byref(info)) is None:
         return None

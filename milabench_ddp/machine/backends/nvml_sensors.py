@@ -80,7 +80,7 @@ _FIELD_VALUES: Mapping[str, tuple[float, tuple[int, ...]]] = {
     # PCIE_COUNT_TX_BYTES, _RX_BYTES. What older drivers have instead takes 20 ms for each reading.
     "pcie": (1e-6, (197, 198)),
     "nvlink": (1.024e-3, (138, 139)),  # NVLINK_THROUGHPUT_DATA_TX, _RX, in KiB
-    "recovery": (1, (230,)),  # GET_GPU_RECOVERY_ACTION, which is no sensor
+    "recovery": (1, (230,)),  # GET_GPU_RECOVERY_ACTION: not a sensor
 }
 _COUNTERS = ("pcie", "nvlink")  # a sample has their rates
 _ALL_LINKS = 2**32 - 1  # the scope of a field value

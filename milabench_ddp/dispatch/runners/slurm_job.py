@@ -98,16 +98,17 @@ class JobTask(Struct, frozen=True):
             signal.signal(signal.SIGUSR2, lambda *_: requests.stop())
             observer = PlainProgress(sys.stdout)
             count = most_nodes(benchmarks, plan.nodes) + plan.spare
-            nodes = stack.enter_context(self._nodes(run, plan, count, requests, observer))
-            coordinator = Coordinator(
-                run, plan, benchmarks, nodes, requests, observer,
-                why_stopped=slurm_queue.why_stopped,
-            )  # fmt: skip
-            outcome = coordinator.execute()
-        if coordinator.stopped_as == slurm_queue.PREEMPTED:
-            restart(run)
-        elif coordinator.stopped_as is not None:
-            _end_waiting(run, benchmarks, coordinator.stopped_as)
+            with self._nodes(run, plan, count, requests, observer) as nodes:
+                coordinator = Coordinator(
+                    run, plan, benchmarks, nodes, requests, observer,
+                    why_stopped=slurm_queue.why_stopped,
+                )  # fmt: skip
+                outcome = coordinator.execute()
+            # Here a signal ends nothing, and Slurm sends one to a job that it starts again.
+            if coordinator.stopped_as == slurm_queue.PREEMPTED:
+                restart(run)
+            elif coordinator.stopped_as is not None:
+                _end_waiting(run, benchmarks, coordinator.stopped_as)
         if coordinator.unwritten:  # only the job's own end and its log can still tell it
             raise DispatchError("; ".join(dict.fromkeys(coordinator.unwritten.values())))
         return outcome

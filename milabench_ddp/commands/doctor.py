@@ -75,7 +75,6 @@ def diagnoses(options: LaunchOptions) -> list[Diagnosis]:
     checks |= {
         "packages": device_checks.packages,
         "base": partial(place_checks.folder, base, kind != "local"),
-        "settings": partial(host_checks.settings, cluster),
         "py-spy": host_checks.py_spy,
         "slurm": partial(place_checks.slurm, kind == "slurm", limit),
     }

@@ -1,12 +1,10 @@
-"""Checks what else is on this host: other processes, settings, py-spy, variables."""
+"""Checks what else is on this host: other processes, py-spy, variables."""
 
 import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 
-from ..config.audited import audited, text_of_values
 from ..errors import shown_names
 from ..hazards import hazards_in
 from ..launch.py_spy import Spy
@@ -14,7 +12,6 @@ from ..launch.stacks import PATIENCE
 from ..machine.backends import BACKENDS
 from ..machine.devices import Cluster
 from ..machine.host import other_process
-from ..machine.setting_reader import read_settings
 from .diagnosis import Diagnosis, ok, warning
 
 _WHILE = 1.0  # seconds in which processes are watched
@@ -47,21 +44,6 @@ def _busy() -> list[str]:
                 found.append((cores, f"{who} on {cores:.1f} cores"))
     is_busy = sum(cores for cores, _ in found) >= _BUSY
     return [said for _, said in sorted(found, reverse=True)] if is_busy else []
-
-
-def settings(cluster: Cluster | None, root: Path = Path("/")) -> Iterator[Diagnosis]:
-    gpus = {}
-    if cluster is not None:
-        gpus = BACKENDS[cluster.arch].accelerators(cluster.nodes[0].devices)["gpus"]
-    found = read_settings(audited(), gpus, root)
-    are_good = True
-    for name, values in found.items():
-        setting = audited()[name]
-        if setting.severity == "warning" and setting.bad(values):
-            are_good = False
-            yield warning(f"{setting.what} is {text_of_values(values)}", setting.advice)
-    if are_good:
-        yield ok(f"none of {len(found)} that were read makes programs slower")
 
 
 def py_spy() -> Iterator[Diagnosis]:

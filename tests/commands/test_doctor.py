@@ -22,7 +22,7 @@ FOUND = [
     ),
 ]
 CHECKS = {
-    *("devices", "torch", "load", "variables", "packages", "base", "settings", "py-spy", "slurm")
+    *("devices", "torch", "load", "variables", "packages", "base", "py-spy", "slurm")
 }
 
 

@@ -15,7 +15,6 @@ from milabench_ddp.launch import py_spy
 from milabench_ddp.machine.detect import detect
 from milabench_ddp.machine.devices import Cluster, Device, Node
 from tests.doctor.conftest import Plant
-from tests.support.settings_tree import SPOILT, PlantedNode
 from tests.support.wait import PATIENCE
 
 CPU = detect("cpu", 1, {})
@@ -59,32 +58,6 @@ def test_another_process_on_a_gpu(monkeypatch: pytest.MonkeyPatch):
     assert found[0].state == State.WARNING
     assert found[0].found.startswith("GPU 0 is used by ")
     assert "no other process computes" not in [each.found for each in found]
-
-
-@pytest.mark.parametrize(
-    ("spoilt", "states"),
-    [
-        ((), [State.OK]),
-        (("nofile",), [State.WARNING]),
-        (("nofile", "governor", "zone_reclaim"), [State.WARNING] * 3),
-        (("swap", "numa_nodes", "mtu"), [State.OK]),  # matters of choice, or of other nodes
-    ],
-)
-def test_settings(spoilt: tuple[str, ...], states: list[State], tmp_path: Path):
-    node = PlantedNode(tmp_path)
-    for name in spoilt:
-        SPOILT[name][0](node)
-    found = list(host_checks.settings(CPU, tmp_path))
-    assert [each.state for each in found] == states
-    assert all(each.advice for each in found if each.state == State.WARNING)
-
-
-def test_a_setting_is_told_with_its_place(tmp_path: Path):
-    node = PlantedNode(tmp_path)
-    SPOILT["governor"][0](node)
-    (found,) = host_checks.settings(CPU, tmp_path)
-    said = "the frequency governor of its CPUs is 7 x performance and 1 x powersave (policy7)"
-    assert found.found == said
 
 
 def test_a_py_spy_that_works(plant: Plant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -73,10 +73,9 @@ def _print_help(words: list[str]) -> int:
 def _print_version() -> int:
     from pathlib import Path
 
-    from .machine.provenance import asked_checkout
+    from .machine.provenance import checkout_of
 
-    with asked_checkout(Path(__file__), os.environ) as checkout:
-        found = checkout()
+    found = checkout_of(Path(__file__), os.environ)
     commit = f" ({found['commit']:.8}{' and changes' * bool(found['dirty'])})" if found else ""
     print(f"milabench {__version__}{commit}")
     return 0

@@ -4,15 +4,12 @@ Packages are not imported: they may belong to another interpreter.
 """
 
 import ast
-import os
 import platform
 import re
-import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -100,9 +97,7 @@ def collect(
     settings = {}
     if audited and node.devices:
         settings = read_settings(audited, accelerators["gpus"])
-    with asked_checkout(Path(__file__), environ) as checkout:
-        packages, build = versions(sys.path), torch_build(sys.path)
-        commit = checkout() or {"tag": None, "commit": None, "date": None}
+    commit = checkout_of(Path(__file__), environ) or {"tag": None, "commit": None, "date": None}
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "milabench": {"version": __version__, **commit},
@@ -112,8 +107,8 @@ def collect(
         "settings": settings,
         "accelerators": _known({**accelerators, "notes": node.notes or None}),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
-        "packages": packages,
-        "pytorch": build,
+        "packages": versions(sys.path),
+        "pytorch": torch_build(sys.path),
     }
 
 
@@ -163,7 +158,7 @@ PACKAGES = (
     "voir",
     "nvidia-ml-py",
 )
-GIT_TIMEOUT = 5.0  # seconds; on a slow network disk, the commit is not worth a longer wait
+GIT_TIMEOUT = "5"  # seconds; on a slow network disk, the commit is not worth a longer wait
 
 _ASK_GIT = """
 git ls-files --error-unmatch "$1" >&2 &&
@@ -241,51 +236,27 @@ def _installed(path: Sequence[str]) -> dict[str, Path]:
 
 
 def _version(metadata: Path) -> str:
-    with suppress(OSError):
-        head = (metadata / "METADATA").read_text(errors="replace").partition("\n\n")[0]
-        if told := re.search(r"^Version: *(\S+)", head, re.MULTILINE):
-            return told[1]
-    return metadata.stem.partition("-")[2]
+    return metadata.stem.partition("-")[2].partition("-")[0]
 
 
-@contextmanager
-def asked_checkout(
-    file: Path, environ: Mapping[str, str]
-) -> Iterator[Callable[[], dict[str, object] | None]]:
-    """Ask git for the checkout that tracks ``file``; it answers while the caller does other work.
+def checkout_of(file: Path, environ: Mapping[str, str]) -> dict[str, object] | None:
+    """What git tells of the checkout that tracks ``file``; None without a checkout, or without git.
 
-    Call the yielded function to wait for the answer: ``tag`` (the commit as ``git describe`` names
-    it), ``commit``, its ``date`` (ISO 8601), and whether files have changed since (``dirty``); None
-    without a checkout, or without git. A repository that does not track the file does not count:
-    the virtual environment of an installed package often lies inside the checkout of another
-    project.
+    It has the ``tag`` (the commit as ``git describe`` names it), the ``commit``, its ``date`` (ISO
+    8601), and whether files have changed since (``dirty``). A repository that does not track the
+    file does not count: the virtual environment of an installed package often lies inside the
+    checkout of another project.
     """
     # A hook's GIT_DIR would point to another repository, and `status` must not write to the index.
     env = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
     env["GIT_OPTIONAL_LOCKS"] = "0"
-    deadline = time.monotonic() + GIT_TIMEOUT
-    git = subprocess.Popen(
-        ["/bin/sh", "-c", _ASK_GIT, "sh", file.name],
-        cwd=file.parent,
-        env=env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        start_new_session=True,
-    )
-
-    def checkout() -> dict[str, object] | None:
-        with suppress(subprocess.TimeoutExpired):
-            answer, _ = git.communicate(timeout=deadline - time.monotonic())
-            if git.returncode == 0:
-                log, tag, *changes = answer.splitlines()
-                commit, date = log.split()
-                return {"tag": tag, "commit": commit, "date": date, "dirty": bool(changes)}
+    limited = ["timeout", "--signal", "KILL", GIT_TIMEOUT, "sh", "-c", _ASK_GIT, "sh", file.name]
+    try:
+        git = subprocess.run(
+            limited, cwd=file.parent, env=env, capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
         return None
-
-    with git:
-        try:
-            yield checkout
-        finally:
-            if git.poll() is None:
-                os.killpg(git.pid, signal.SIGKILL)
+    log, tag, *changes = git.stdout.splitlines()
+    commit, date = log.split()
+    return {"tag": tag, "commit": commit, "date": date, "dirty": bool(changes)}

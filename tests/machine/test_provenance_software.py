@@ -1,13 +1,11 @@
-import os
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from milabench_ddp.machine.provenance import asked_checkout, torch_build, versions
+from milabench_ddp.machine.provenance import checkout_of, torch_build, versions
 
 VERSION_PY = """
 from typing import Optional
@@ -102,13 +100,8 @@ def git(file: Path, *words: str) -> None:
     subprocess.run(["git", "-C", file.parent, *words], env=ENV, check=True)
 
 
-def checkout(file: Path, environ: Mapping[str, str]) -> dict[str, Any] | None:
-    with asked_checkout(file, environ) as answer:
-        return answer()
-
-
 def test_a_clean_checkout(file: Path) -> None:
-    found = checkout(file, ENV)
+    found = checkout_of(file, ENV)
     assert found is not None
     assert len(found["commit"]) == 40
     assert found["commit"].startswith(found["tag"])
@@ -118,24 +111,24 @@ def test_a_clean_checkout(file: Path) -> None:
 
 def test_a_tag_names_the_commit(file: Path) -> None:
     git(file, "tag", "v1.0")
-    found = checkout(file, ENV)
+    found = checkout_of(file, ENV)
     assert found is not None
     assert found["tag"] == "v1.0"
 
 
 def test_changed_files_are_told_and_new_ones_do_not_count(file: Path) -> None:
     file.with_name("notes.txt").touch()
-    found = checkout(file, ENV)
+    found = checkout_of(file, ENV)
     assert found is not None
     assert not found["dirty"]
     file.write_text("x = 2\n")
-    found = checkout(file, ENV)
+    found = checkout_of(file, ENV)
     assert found is not None
     assert found["dirty"]
 
 
 def test_the_repository_of_a_hook_is_not_ours(file: Path, tmp_path: Path) -> None:
-    found = checkout(file, {**ENV, "GIT_DIR": str(tmp_path / "other/.git")})
+    found = checkout_of(file, {**ENV, "GIT_DIR": str(tmp_path / "other/.git")})
     assert found is not None
     assert found["date"].startswith("2026-01-02")
 
@@ -144,28 +137,13 @@ def test_a_file_that_is_installed_inside_of_another_checkout(file: Path) -> None
     installed = file.with_name("site-packages") / "module.py"
     installed.parent.mkdir()
     installed.touch()
-    assert checkout(installed, ENV) is None
+    assert checkout_of(installed, ENV) is None
 
 
 def test_no_checkout(tmp_path: Path) -> None:
-    assert checkout(tmp_path / "module.py", ENV) is None
+    assert checkout_of(tmp_path / "module.py", ENV) is None
 
 
 def test_no_git(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert checkout(file, {"PATH": str(tmp_path)}) is None
-
-
-def test_git_answers_while_the_caller_does_other_work(tmp_path: Path) -> None:
-    """This one does not answer before the caller has done something."""
-    done = tmp_path / "done"
-    git = tmp_path / "git"
-    wait = f"until [ -e {done} ]; do sleep 0.01; done"
-    git.write_text(f"#!/bin/sh\n{wait}\necho abc 2026-01-02T03:04:05Z\n")
-    git.chmod(0o755)
-    environ = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    with asked_checkout(tmp_path / "module.py", environ) as answer:
-        done.touch()
-        found = answer()
-    assert found is not None
-    assert found["commit"] == "abc"
+    assert checkout_of(file, {"PATH": str(tmp_path)}) is None

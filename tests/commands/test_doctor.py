@@ -21,9 +21,7 @@ FOUND = [
         "other processes compute: python3 (pid 4711, of alice) on 1.0 cores, make (pid 5, of b)"
     ),
 ]
-CHECKS = {
-    *("devices", "torch", "load", "variables", "packages", "base", "py-spy", "slurm")
-}
+CHECKS = {*("devices", "torch", "load", "variables", "packages", "base", "py-spy", "slurm")}
 
 
 @pytest.fixture

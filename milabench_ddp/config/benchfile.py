@@ -6,63 +6,29 @@ class TheBenchmark(Package):
 __pack__ = TheBenchmark
 """
 
-import ast
 import os
+import re
 from functools import cache
 from pathlib import Path
-from warnings import catch_warnings
 
-from .limited import read_limited
+from .sources import source_of
 from .tree import MappingNode, ScalarNode, expanded, is_file, shown, text_of
 
 DEFAULT_SCRIPT = "main.py"
-_MOST = 2**20  # bytes
+_SCRIPT = re.compile(
+    r"""^[^#\n]*\bmain_script(?:: *\w+)? *= *f?["']([^"'{\n]+)["'] *(?:#.*)?$""", re.MULTILINE
+)
 
 
 @cache
 def main_script(definition: Path) -> str:
     """The script of the benchmark in a folder, or its package, relative to the folder.
 
-    It is milabench's default, ``main.py``, unless the class of the benchmark, or one in the same
-    file that it inherits from, states another as a constant.
+    It is milabench's default, ``main.py``, unless a class in the file states another as a constant:
+    the last one, as classes that inherit from another come after it.
     """
-    try:
-        source = read_limited(definition / "benchfile.py", _MOST)
-        with catch_warnings(action="ignore"):
-            module = ast.parse(source)
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return DEFAULT_SCRIPT
-    classes = {each.name: each for each in module.body if isinstance(each, ast.ClassDef)}
-    name = _name(_assigned(module.body).get("__pack__"))
-    seen: set[str] = set()
-    while name in classes and name not in seen:
-        seen.add(name)
-        stated = _assigned(classes[name].body).get("main_script")
-        if stated is not None:
-            return _text(stated) or DEFAULT_SCRIPT
-        name = next(map(_name, classes[name].bases), "")
-    return DEFAULT_SCRIPT
-
-
-def _assigned(body: list[ast.stmt]) -> dict[str, ast.expr]:
-    values: dict[str, ast.expr] = {}
-    for statement in body:
-        match statement:
-            case ast.Assign(targets=targets, value=value):
-                values |= {_name(target): value for target in targets}
-            case ast.AnnAssign(target=target, value=ast.expr() as value):
-                values[_name(target)] = value
-    return values
-
-
-def _name(node: ast.expr | None) -> str:
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _text(node: ast.expr) -> str:
-    if isinstance(node, ast.JoinedStr):
-        return "".join(map(_text, node.values))
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+    stated = _SCRIPT.findall(source_of(definition / "benchfile.py"))
+    return stated[-1] if stated else DEFAULT_SCRIPT
 
 
 def absolute_paths(entry: MappingNode) -> MappingNode:

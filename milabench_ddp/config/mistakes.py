@@ -18,9 +18,6 @@ from .tree import Origin
 MOST = 30  # mistakes that are shown
 _WIDTH = 100  # characters of a line that are shown
 _WORD = re.compile(r"""[\w-]+""")
-_VALUE = re.compile(
-    r"""\$\{[^}]*\}|"[^"]*"?|'[^']*'?|\[[^\]]*\]?|\{[^}]*\}?|[^\s,}\]]+(?: [^\s#,}\]]+)*"""
-)
 
 
 class MistakeError(ConfigError):
@@ -124,13 +121,14 @@ def _excerpt(origin: Origin, word: str) -> list[str]:
     names = [*_WORD.findall(before)[-1:], *_WORD.findall(text)]
     if hide(line) != line or any(map(is_secret, names)):
         return []
-    words = [*re.finditer(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text)] if word else []
-    # the last one that begins before: a key stands before its value, whose column this is
-    words = [each for each in words if each.start() <= column][-1:] or words
-    found = words[0] if words else _VALUE.match(text, column)
-    start, end = found.span() if found else (column, column + 1)
-    first = max(0, start - _WIDTH // 2) if end > _WIDTH else 0
-    blanks = " " * width_of(text[first:start])
-    carets = "^" * width_of(text[start : min(end, first + _WIDTH)].ljust(1))
+    if word:
+        places = [
+            each.start() for each in re.finditer(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text)
+        ]
+        # the last one that begins before: a key stands before its value, whose column this is
+        earlier = [each for each in places if each <= column]
+        column = (earlier[-1:] or places or [column])[0]
+    first = max(0, column - _WIDTH // 2) if column >= _WIDTH else 0
+    blanks = " " * width_of(text[first:column])
     shown = text[first : first + _WIDTH].rstrip()
-    return [f"{origin.line:>6} | {shown}", f"{'|':>8} {blanks}{carets}"]
+    return [f"{origin.line:>6} | {shown}", f"{'|':>8} {blanks}^"]

@@ -35,7 +35,8 @@ _WORD = re.compile(r"\w+")
 _PROBE = re.compile(r"""\.probe\(\s*["'](//(\w+)(?:\s*>\s*(\w+))?[^"']*)["']""")
 
 
-def _text(path: Path) -> str:
+def source_of(path: Path) -> str:
+    """The text of a file; empty if it is not there, or cannot be read."""
     try:
         return read_limited(path, _MOST).decode(errors="replace")
     except OSError:
@@ -51,7 +52,7 @@ def options_of(program: Path) -> frozenset[str]:
     root = shipped_root()
     if program.is_relative_to(root / "benchmarks"):
         return frozenset(_OPTION.findall("".join(_with_imports(program, root, set())))) | {"--help"}
-    text = _text(program)
+    text = source_of(program)
     made = set(_MADE.findall(text))
     if not _PARSER.search(text) or _OPEN.search(text) or not made.issuperset(_FILLED.findall(text)):
         return frozenset()
@@ -63,7 +64,7 @@ def options_of(program: Path) -> frozenset[str]:
 
 def _with_imports(path: Path, root: Path, seen: set[Path]) -> Iterator[str]:
     seen.add(path)
-    text = _text(path)
+    text = source_of(path)
     if "argparse" not in text:
         return
     yield text
@@ -80,7 +81,7 @@ def probes_of(voirfile: Path) -> Iterator[tuple[Origin, str, str, str]]:
 
     Without a plain variable, its name is empty.
     """
-    text = _text(voirfile)
+    text = source_of(voirfile)
     for found in _PROBE.finditer(text):
         before = text[: found.start(1)]
         place = Origin(str(voirfile), before.count("\n") + 1, len(before) - before.rfind("\n"))
@@ -88,9 +89,9 @@ def probes_of(voirfile: Path) -> Iterator[tuple[Origin, str, str, str]]:
 
 
 def functions_of(script: Path) -> frozenset[str]:
-    return frozenset(name for line in _NAMED.findall(_text(script)) for name in _WORD.findall(line))
+    return frozenset(name for line in _NAMED.findall(source_of(script)) for name in _WORD.findall(line))
 
 
 def words_of(script: Path) -> frozenset[str]:
     """All words of a script, so its variables, too."""
-    return frozenset(_WORD.findall(_text(script)))
+    return frozenset(_WORD.findall(source_of(script)))

@@ -101,12 +101,12 @@ def test_apart_and_collected() -> None:
 @pytest.mark.parametrize(
     ("line", "column", "word", "shown"),
     [
-        ("a: {b: 'x y', c: 1}", 8, "", "a: {b: 'x y', c: 1}\n       ^^^^^"),
+        ("a: {b: 'x y', c: 1}", 8, "", "a: {b: 'x y', c: 1}\n       ^"),
         ("a:\tb  # c", 4, "", "a: b  # c\n   ^"),
         ("xs: 1, x: 2", 5, "x", "xs: 1, x: 2\n       ^"),
         ("{e: {x: 1}, x: 2, x: 3}", 16, "x", "{e: {x: 1}, x: 2, x: 3}\n            ^"),
-        ("k: " + 300 * "a", 4, "", f"k: {97 * 'a'}\n   {97 * '^'}"),
-        ("k: [" + 200 * " " + "wrong]", 205, "", f"{50 * ' '}wrong]\n{50 * ' '}^^^^^"),
+        ("k: " + 300 * "a", 4, "", f"k: {97 * 'a'}\n   ^"),
+        ("k: [" + 200 * " " + "wrong]", 205, "", f"{50 * ' '}wrong]\n{50 * ' '}^"),
         ("日: x", 4, "", "日: x\n    ^"),  # two columns of a terminal
         ("\u202e: x", 4, "", "\\u202e: x\n        ^"),
         ("API_TOKEN: hunter22", 12, "", ""),  # no secret is shown

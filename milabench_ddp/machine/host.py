@@ -1,7 +1,8 @@
-"""This host: its system and memory, the CPUs that this process may use, and who else is here."""
+"""This host: its system, the CPUs that this process may use, and who else is here."""
 
 import math
 import os
+import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
@@ -14,27 +15,22 @@ def host(root: Path = Path("/")) -> dict[str, object]:
     return {
         "name": os.uname().nodename,
         "os": dict(zip(uname, os.uname(), strict=True)),
-        "distribution": _distribution(),
         "cpu": {
             "brand": cpu_name(root),
             "count": os.cpu_count(),  # of the machine
             "usable": cpu_count(root),  # by this process: affinity, and the quota of its cgroup
-            "sockets": len(set(_values(root / "proc/cpuinfo", "physical id"))) or 1,
         },
-        "memory_mib": _memory_mib(root),
-        "load_average": round(os.getloadavg()[0], 2),  # over a minute: was the machine busy?
     }
 
 
 def cpu_name(root: Path = Path("/")) -> str:
     """The CPU's brand; or its architecture, if the kernel has no name, as on most ARM machines."""
-    names = _values(root / "proc/cpuinfo", "model name")
-    return names[0] if names else os.uname().machine
-
-
-def _memory_mib(root: Path) -> int:
-    totals = _values(root / "proc/meminfo", "MemTotal")  # ["65842168 kB"]
-    return int(totals[0].split()[0]) // 1024 if totals else 0
+    try:
+        facts = (root / "proc/cpuinfo").read_text()
+        told = re.search(r"^model name\s*: (.+)$", facts, re.MULTILINE)
+    except OSError:
+        told = None
+    return told[1] if told else os.uname().machine
 
 
 def oom_kills(root: Path = Path("/")) -> int:
@@ -47,28 +43,6 @@ def oom_kills(root: Path = Path("/")) -> int:
         return int(words[words.index("oom_kill") + 1])
     except (OSError, ValueError):
         return 0
-
-
-def _distribution() -> str:
-    import platform  # what plans needs it not, and it takes long to import
-
-    try:
-        return platform.freedesktop_os_release()["PRETTY_NAME"]
-    except (OSError, KeyError):
-        return ""
-
-
-def _values(path: Path, key: str) -> list[str]:
-    try:
-        lines = path.read_text().splitlines()
-    except OSError:
-        return []
-    values = []
-    for line in lines:
-        name, _, value = line.partition(":")
-        if name.strip() == key:
-            values.append(value.strip())
-    return values
 
 
 def share_cpus(cpus: Sequence[int], slots: int) -> list[tuple[int, ...]]:

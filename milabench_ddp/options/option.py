@@ -1,7 +1,7 @@
 """Declares an option of the command line once: its default, its type, its help."""
 
 from argparse import ArgumentTypeError
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import Field, field
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -12,7 +12,6 @@ from ..errors import shortened
 T = TypeVar("T")
 
 LEAST_INTERVAL = 0.01  # seconds: faster samples fill the disk with the same values
-LARGEST_PORT = 65535
 
 
 def option(
@@ -63,36 +62,19 @@ def argument_name(option: Field[object]) -> str:
     return option.name if option.metadata["is_positional"] else f"--{option.name.replace('_', '-')}"
 
 
-def positive(text: str, most: int = 10**6) -> int:
-    """A whole number of at least 1, and of at most ``most``."""
-    digits = text.lstrip("0")
-    if not text.isdecimal() or not digits:
-        raise _wrong(text, "is not a whole number of at least 1")
-    if len(digits) > len(str(most)) or int(digits) > most:
-        raise _wrong(text, f"is more than {most:,}")
-    return int(digits)
+def whole(least: int, most: int) -> Callable[[str], int]:
+    """Reads a whole number of this range."""
+
+    def read(text: str) -> int:
+        digits = text.lstrip("0") or "0"
+        if not text.isdecimal() or len(digits) > len(str(most)) or not least <= int(digits) <= most:
+            raise _wrong(text, f"is not a whole number from {least} to {most:,}")
+        return int(digits)
+
+    return read
 
 
-def repeats(text: str) -> int:
-    return positive(text, most=10_000)
-
-
-def integer(text: str) -> int:
-    """A whole number that fits into 64 bits, as those in JSON do."""
-    try:
-        value = int(text)
-    except ValueError:
-        value = 2**63
-    if not -(2**63) <= value < 2**63:
-        raise _wrong(text, "is not a whole number of 64 bits")
-    return value
-
-
-def port(text: str) -> int:
-    """The number of a port; 0 is one that is free."""
-    if not text.isdecimal() or int(text) > LARGEST_PORT:
-        raise _wrong(text, f"is not a port: a whole number up to {LARGEST_PORT}")
-    return int(text)
+positive = whole(1, 10**6)
 
 
 def seconds(text: str) -> float:

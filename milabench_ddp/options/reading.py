@@ -11,10 +11,10 @@ from .option import (
     node_counts,
     option,
     overwrite,
-    port,
     positive,
     runs_option,
     share,
+    whole,
 )
 
 RUNS = "run folders, folders of runs or globs; `latest` is the newest run, latest~1 the one before"
@@ -168,5 +168,8 @@ class ExportOptions:
 class ServeOptions:
     runs: tuple[str, ...] = runs_option(f"{RUNS}; runs that come later are shown, too")
     port: int = option(
-        8377, "the port on the loopback device; 0 takes one that is free", type=port, metavar="N"
+        8377,
+        "the port on the loopback device; 0 takes one that is free",
+        type=whole(0, 65535),
+        metavar="N",
     )

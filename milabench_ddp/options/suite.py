@@ -11,15 +11,14 @@ from ..machine.backends import BACKENDS
 from .option import (
     argument_name,
     fail_on,
-    integer,
     interval,
     names_option,
     nodes,
     option,
     percentage,
     positive,
-    repeats,
     seconds,
+    whole,
 )
 
 CONFIG = "a YAML file, or the name of a shipped suite, such as ddp"
@@ -125,7 +124,7 @@ class LaunchOptions(SuiteOptions):
     )
     repeat: int | None = option(
         None, "launches of each (default: 1; up to 20 with --until)",
-        begins="launches", type=repeats, metavar="K",
+        begins="launches", type=whole(1, 10_000), metavar="K",
     )  # fmt: skip
     until: float | None = option(
         None, "launch until the rate is known to +-, with 95 %%: 1%%",
@@ -137,7 +136,7 @@ class LaunchOptions(SuiteOptions):
     )  # fmt: skip
     seed: int | None = option(
         None, "the whole number that --shuffle makes its order from (default: a random one)",
-        is_rare=True, type=integer, metavar="N",
+        is_rare=True, type=whole(0, 2**63 - 1), metavar="N",
     )  # fmt: skip
     profile: str = option(
         "never", "after the run, trace a few more steps: never, of what had a finding, or always",

@@ -33,19 +33,20 @@ _Host = Annotated[
 _User = Annotated[str, Meta(pattern=r"\A\w[\w.@+\\-]*\Z", description="the name of a user")]
 
 
-class SystemNode(Struct, frozen=True):
+class SystemNode(Struct, frozen=True, forbid_unknown_fields=True):
     """One host of ``system.nodes``."""
 
     name: _Name
-    ip: _Host = ""  # its name, where the file does not say
+    ip: _Host = ""
     user: _User | None = None
     main: bool = False  # the node that coordinates
     sshport: Count = 22
-
-
-class _Node(SystemNode, frozen=True, forbid_unknown_fields=True):
     hostname: Text = ""  # milabench reads it, and the port
     port: Count = 1
+
+    @property
+    def address(self) -> str:
+        return self.ip or self.name
 
 
 class SystemGpu(Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,23 +57,19 @@ class SystemGpu(Struct, frozen=True, forbid_unknown_fields=True):
     count: Count | None = None
 
 
-class _Keys(Struct, frozen=True):
+class _Keys(Struct, frozen=True, forbid_unknown_fields=True):
     arch: _Arch | None = None
     docker: Any = None
     docker_image: Text = ""
     gpu: SystemGpu = field(default_factory=SystemGpu)
     options: SizingOptions = field(default_factory=SizingOptions)
     sshkey: Path | None = None
-
-
-class _Stated(_Keys, frozen=True, forbid_unknown_fields=True):
-    nodes: tuple[_Node, ...] = ()
+    nodes: tuple[SystemNode, ...] = ()
 
 
 class System(_Keys, frozen=True):
     """The mapping ``system:``, empty without a file."""
 
-    nodes: tuple[SystemNode, ...] = ()
     warnings: tuple[str, ...] = ()  # what milabench takes, and what has no effect here
 
 
@@ -89,7 +86,7 @@ def read_system(file: Path) -> System:
     if node is None:
         raise ConfigError(f"{shown(file)}: has no `system:`")
     node = as_mapping("system", map_scalars(node, _meant))
-    stated: _Stated = checked(_Stated, "system", node)
+    stated: _Keys = checked(_Keys, "system", node)
     origin = node.entries["nodes"].origin if stated.nodes else DEFAULT
     for name, count in Counter(each.name for each in stated.nodes).items():
         if count > 1:
@@ -97,8 +94,7 @@ def read_system(file: Path) -> System:
     main = sum(each.main for each in stated.nodes)
     if main > 1:
         raise ConfigError(f"{main} nodes are `main` ({origin}): only one node can be")
-    nodes = [SystemNode(n.name, n.ip or n.name, n.user, n.main, n.sshport) for n in stated.nodes]
-    return System(**{**asdict(stated), "nodes": tuple(nodes), "warnings": tuple(warnings)})
+    return System(**asdict(stated), warnings=tuple(warnings))
 
 
 def _meant(scalar: ScalarNode, location: Location) -> ScalarNode:

@@ -32,9 +32,9 @@ def test_everything(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         docker_image="image:${system.arch}",
         sshkey=Path("/home/me/.ssh/id"),
         nodes=(
-            SystemNode("manager", "192.168.11.11", "me", main=True, sshport=2222),
+            SystemNode("manager", "192.168.11.11", "me", main=True, sshport=2222, port=5000),
             SystemNode("node1", "192.168.11.12"),
-            SystemNode("node2", "node2"),
+            SystemNode("node2"),
         ),
         gpu=SystemGpu(9.0, Memory(81920.0), 8),
         options=SizingOptions(

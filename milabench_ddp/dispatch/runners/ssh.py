@@ -29,7 +29,7 @@ class SshRunner(AgentRunner):
         return super().cluster(request)
 
     def uses_this_host(self, request: NodeRequest) -> bool:
-        return any(_is_this_host(host) or _is_own_address(host.ip) for host in request.hosts)
+        return any(_is_this_host(host) or _is_own_address(host.address) for host in request.hosts)
 
     def check(self, request: NodeRequest) -> None:
         if not request.hosts:
@@ -40,7 +40,7 @@ class SshRunner(AgentRunner):
         assert plan.runner is not None
         hosts = sorted(plan.hosts[: plan.nodes + plan.spare], key=lambda host: not host.main)
         for rank, host in enumerate(hosts):
-            options = AgentOptions(context.run.path, rank, host.ip, host.name)
+            options = AgentOptions(context.run.path, rank, host.address, host.name)
             script = agent_script(options, plan.runner)
             commands[host.name] = AgentCommand(shell_on(host, plan.sshkey), script)
         return commands
@@ -55,13 +55,13 @@ def shell_on(host: SystemNode, key: Path | None) -> tuple[str, ...]:
     words += ["-o", "ServerAliveCountMax=3", "-o", "ConnectTimeout=15", "-p", str(host.sshport)]
     if key is not None:
         words += ["-i", str(key)]
-    where = f"{host.user}@{host.ip}" if host.user else host.ip
+    where = f"{host.user}@{host.address}" if host.user else host.address
     return (*words, "--", where)
 
 
 def _is_this_host(host: SystemNode) -> bool:
     names = {"localhost", "127.0.0.1", "::1", socket.gethostname()}
-    return bool({host.ip, host.name} & names)
+    return bool({host.address, host.name} & names)
 
 
 def _is_own_address(host: str) -> bool:

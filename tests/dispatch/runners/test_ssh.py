@@ -47,7 +47,7 @@ def test_the_main_node_is_first_and_each_has_its_rank() -> None:
     found = commands(TWO, ONE)
     assert list(found) == ["one", "two"]
     for rank, host in enumerate((ONE, TWO)):
-        words = agent_command(AgentOptions(RUN.path, rank, host.ip, host.name), PROFILE)
+        words = agent_command(AgentOptions(RUN.path, rank, host.address, host.name), PROFILE)
         assert found[host.name].script == f"exec {shlex.join(words)}"  # without a setup
 
 

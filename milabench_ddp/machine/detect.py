@@ -42,8 +42,7 @@ def detect(device: str | None, count: int | None, environ: Mapping[str, str]) ->
         raise MachineError(f"--device {device}: unknown; choose from {', '.join(BACKENDS)}")
     if not found.devices:
         why = "; ".join(found.notes)
-        others = " or ".join(_alternatives(environ))
-        raise MachineError(f"--device {device}: {why}. This host has {others}")
+        raise MachineError(f"--device {device}: {why}. To measure the CPU: --device cpu")
     available = len(found.devices)
     if count is not None and count > available:
         why = ""
@@ -99,7 +98,9 @@ def _first_with_devices(
 ) -> tuple[Backend, DiscoveryResult]:
     """The first back-end that has a device; CPU slots come last, and are always there."""
     missing: list[str] = []
-    for backend in _gpu_backends():
+    for backend in BACKENDS.values():
+        if backend.name == "cpu" or not backend.may_be_present():
+            continue
         found = _discovered(backend, count, environ)
         if found.devices:
             return backend, found
@@ -142,23 +143,6 @@ def bound(found: DiscoveryResult, usable: Sequence[int], *, has_taskset: bool) -
         notes.append("no `taskset` (util-linux): no process is bound to the cores next to its GPU")
         devices = [replace(device, cpus=()) for device in devices]
     return DiscoveryResult(tuple(devices), tuple(notes))
-
-
-def _gpu_backends() -> list[Backend]:
-    backends = BACKENDS.values()
-    return [backend for backend in backends if backend.name != "cpu" and backend.may_be_present()]
-
-
-def _alternatives(environ: Mapping[str, str]) -> list[str]:
-    offers = []
-    for backend in _gpu_backends():
-        try:
-            found = _discovered(backend, None, environ)
-        except MachineError:
-            continue
-        if found.devices:
-            offers.append(f"`--device {backend.name}` ({_counted(backend, found)})")
-    return [*offers, "`--device cpu`"]
 
 
 def _counted(backend: Backend, found: DiscoveryResult) -> str:

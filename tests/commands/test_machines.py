@@ -140,5 +140,5 @@ def test_each_machine_is_used_or_refused_in_words(
     for verb in ("list", "dry", "run") if not machine.gpus else ():
         code, _, err = command(verb, "a.yaml", "--device", "cuda")
         assert code == 2
-        assert re.fullmatch(r"milabench: --device cuda: .* This host has `--device cpu`\n", err)
+        assert re.fullmatch(r"milabench: --device cuda: .* To measure the CPU: --device cpu\n", err)
         assert machine.said in err

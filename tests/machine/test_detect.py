@@ -124,15 +124,8 @@ def test_gpus_that_are_not_there(install: Install) -> None:
         detect("cuda", None, {})
     assert str(caught.value) == (
         "--device cuda: no NVIDIA driver is installed (libnvidia-ml.so.1 was not found). "
-        "This host has `--device cpu`"
+        "To measure the CPU: --device cpu"
     )
-
-
-@pytest.mark.usefixtures("_amd")
-def test_what_there_is_instead(install: Install) -> None:
-    no_driver(install)
-    with pytest.raises(MachineError, match=r"`--device rocm` \(1 rocm device \(MI300X\)\) or"):
-        detect("cuda", None, {})
 
 
 @pytest.mark.usefixtures("_amd")

@@ -145,13 +145,13 @@ class DeviceReader:
                     values[name] = sensor(nvml, handle)
                     self._answered.add(name)
                 except nvml.NVMLError as error:
-                    reason = self._why_missing(name, error)
-                    if reason:
+                    is_missing = self._is_missing(name, error)
+                    if is_missing:
                         del self._sensors[name]
                     if name in _USUAL:
-                        if not reason:
+                        if not is_missing:
                             raise
-                        self._missing.setdefault(reason, []).append(name)
+                        self._missing.setdefault(str(error), []).append(name)
         except nvml.NVMLError as error:
             self._handle = None
             self._silent = why_lost(nvml, error)
@@ -183,23 +183,16 @@ class DeviceReader:
         found = (process.pid for process in processes(nvml, handle))
         return self._others.named(found) or None
 
-    def _why_missing(self, name: str, error: NvmlError) -> str:
+    def _is_missing(self, name: str, error: NvmlError) -> bool:
         nvml = self._nvml
-        if name in self._answered:
-            return ""
-        is_absent = error.value in (
+        missing = [
             nvml.NVML_ERROR_NOT_SUPPORTED,
             nvml.NVML_ERROR_FUNCTION_NOT_FOUND,
-        )
-        if self.is_instance and (is_absent or error.value == nvml.NVML_ERROR_INVALID_ARGUMENT):
-            return "only a whole GPU has such a sensor"
-        if error.value == nvml.NVML_ERROR_NO_PERMISSION:
-            return "this user may not read it"
-        if not is_absent:
-            return ""
-        if name == "memory":
-            return "not supported, as where CPU and GPU share their memory"
-        return "not supported by this GPU or its driver"
+            nvml.NVML_ERROR_NO_PERMISSION,
+        ]
+        if self.is_instance:  # of a sensor that only a whole GPU has
+            missing.append(nvml.NVML_ERROR_INVALID_ARGUMENT)
+        return name not in self._answered and error.value in missing
 
     @property
     def problems(self) -> Iterator[DeviceProblem]:

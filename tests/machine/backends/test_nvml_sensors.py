@@ -131,13 +131,10 @@ def test_what_was_read_before_a_failure_is_kept(stub: Stub) -> None:
 @pytest.mark.parametrize(
     ("statement", "predicate"),
     [
-        ("1 power error:3", "tells no power: not supported by this GPU or its driver"),
-        ("1 power error:13", "tells no power: not supported by this GPU or its driver"),
-        ("1 power error:4", "tells no power: this user may not read it"),
-        (
-            "1 memory error:3",
-            "tells no memory: not supported, as where CPU and GPU share their memory",
-        ),
+        ("1 power error:3", "tells no power: Not Supported"),
+        ("1 power error:13", "tells no power: Function Not Found"),
+        ("1 power error:4", "tells no power: Insufficient Permissions"),
+        ("1 memory error:3", "tells no memory: Not Supported"),
     ],
 )
 def test_a_sensor_that_is_not_there_is_no_fault(stub: Stub, statement: str, predicate: str) -> None:
@@ -156,7 +153,7 @@ def test_a_gpu_none_of_whose_sensors_may_be_read(stub: Stub) -> None:
     with reader() as read:
         reading = read()
     assert reading.samples[1] == DeviceSample(**REST)
-    predicate = "tells no memory, no load, no temperature, no power: this user may not read it"
+    predicate = "tells no memory, no load, no temperature, no power: Insufficient Permissions"
     assert reading.problems == about_gpu_1(predicate, is_fault=False)
 
 
@@ -166,12 +163,10 @@ def test_a_mig_device_tells_its_memory(stub: Stub, error: str) -> None:
     with reader([Device(1, MIG)]) as read:
         reading = read()
     assert reading.samples == {1: DeviceSample((2048.0, 40960.0))}
-    (problem,) = reading.problems
-    why = "only a whole GPU has such a sensor"
-    assert (
-        problem.sentence == f"MIG device 1 ({MIG}) tells no load, no temperature, no power: {why}"
-    )
-    assert not problem.is_fault
+    said = " ".join(problem.sentence for problem in reading.problems)
+    assert said.startswith(f"MIG device 1 ({MIG}) tells no ")
+    assert all(f"no {each}" in said for each in ("load", "temperature", "power"))
+    assert not any(problem.is_fault for problem in reading.problems)
 
 
 def test_a_condition_of_the_stub_can_be_a_file(stub: Stub, tmp_path: Path) -> None:

@@ -95,14 +95,13 @@ def test_a_driver_that_fails_before_the_first_launch(
         (
             "* mig 1",
             "MIG device 1 (MIG-10101010-1010-1010-1010-101010101010) tells no load, "
-            "no temperature, no power: only a whole GPU has such a sensor (in good)",
+            "no temperature, no power: Not Supported (in good)",
         ),
         (
             "* memory error:3",
-            f"GPU 1 ({UUID}) tells no memory: not supported, as where CPU and GPU share their "
-            "memory (in good)",
+            f"GPU 1 ({UUID}) tells no memory: Not Supported (in good)",
         ),
-        ("1 power error:4", f"GPU 1 ({UUID}) tells no power: this user may not read it (in good)"),
+        ("1 power error:4", f"GPU 1 ({UUID}) tells no power: Insufficient Permissions (in good)"),
         ("1 error 15", "GPU 1 is left out: it has fallen off the bus; restart the machine"),
     ],
 )

@@ -7,7 +7,7 @@ from typing import Literal
 
 from ..node_settings import SettingSource, SettingValue
 from .checks import Text
-from .published import Pattern, read_data
+from .published import read_data
 from .schema import VALIDATE, Benchmark
 
 Cost = Literal["transfer", "p2p", "network", "memory", "cpu", "launch", "compute"]
@@ -21,7 +21,7 @@ class AuditedSetting(SettingSource, frozen=True, kw_only=True, forbid_unknown_fi
     costs: tuple[Cost, ...]
     advice: Text
     source: Text  # an address
-    good: Pattern | None = None  # of a whole value
+    good: Text | None = None  # a regular expression for a whole value
     same: bool = False  # whether all nodes should have the same, and all GPUs of a node
     # whether a device or a node that differs from most of its peers is broken, not only set so
     fails: bool = False

@@ -54,12 +54,10 @@ def _digest(path: Path) -> str:
 
     from ..files import open_file
 
-    found = hashlib.sha256()
     if not path.is_dir():
         with open_file(path) as file:
-            while chunk := file.read(1 << 20):
-                found.update(chunk)
-        return found.hexdigest()
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    found = hashlib.sha256()
     for each in sorted(path.rglob("*")):
         told, name = each.lstat(), each.relative_to(path)
         if not stat.S_ISDIR(told.st_mode):

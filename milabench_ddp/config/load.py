@@ -217,14 +217,13 @@ def _build(name: str, result: PresetResult) -> Benchmark:
         classes = data.classes or min(1000, data.images)
         # ImageNet has 1,281,167 images to train with and 50,000 to validate with: 1 in 25.
         val_images = data.val_images or max(classes, data.images // 25)
-        for key, count in (("images", data.images), ("val_images", val_images)):
-            if count < classes:
-                raise MistakeError(
-                    f"`prepare.fake_imagenet.{key}` of `{name}` in "
-                    f"{entry.entries['prepare'].origin}: {count} images cannot fill {classes} "
-                    "classes, which need one each",
-                    entry.entries["prepare"].origin,
-                )
+        if min(data.images, val_images) < classes:
+            origin = entry.entries["prepare"].origin
+            raise MistakeError(
+                f"`prepare.fake_imagenet` of `{name}` in {origin}: {data.images} and {val_images} "
+                f"images cannot fill {classes} classes, which need one each",
+                origin,
+            )
         values["data"] = replace(data, classes=classes, val_images=val_images)
     return Benchmark(name=name, preset=result.preset, record=record, **values)
 

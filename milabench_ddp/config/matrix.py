@@ -23,8 +23,6 @@ from .tree import (
     finalize,
     from_plain,
     map_scalars,
-    scalar_text,
-    to_plain,
 )
 from .yaml_reader import SizeBudget
 
@@ -61,11 +59,10 @@ def expand(entries: Entries) -> Entries:
     benchmarks get the same name.
     """
     expanded: dict[str, MappingNode] = {}
-    sources: dict[str, str] = {}  # where each benchmark comes from, for messages
     budget = SizeBudget()
     for name, entry in entries.items():
         with Apart():
-            for variant, body, source in _variants(name, entry):
+            for variant, body in _variants(name, entry):
                 budget.take_all(body)
                 if len(expanded) == BENCHMARKS:
                     raise ConfigError(
@@ -76,24 +73,23 @@ def expand(entries: Entries) -> Entries:
                     # The name to change is the one in the matrix's job.
                     origin = body.origin if "job" in entry.entries else expanded[variant].origin
                     raise MistakeError(
-                        f"two benchmarks are named `{variant}`: {sources[variant]} and {source}; "
-                        f"the name in {origin} must differ for each combination",
+                        f"two benchmarks are named `{variant}`: the name in {origin} must differ "
+                        "for each combination",
                         origin,
                     )
                 expanded[variant] = body
-                sources[variant] = source
     return expanded
 
 
-def _variants(name: str, entry: MappingNode) -> Iterator[tuple[str, MappingNode, str]]:
-    """The name, the entry and the source of each combination; the entry itself without a job."""
+def _variants(name: str, entry: MappingNode) -> Iterator[tuple[str, MappingNode]]:
+    """The name and the entry of each combination; the entry itself without a job."""
     if "job" not in entry.entries:
         matrix = entry.mapping("matrix")
         # In the output of `resolve`, `matrix` records one combination, without lists.
         if any(isinstance(node, ListNode) for node in matrix.entries.values()):
             said = f"the `matrix` in {matrix.origin} has no `job` to expand"
             raise MistakeError(f"{said}: put the keys of its benchmarks into one", matrix.origin)
-        yield name, entry, f"the benchmark in {entry.origin}"
+        yield name, entry
         return
     for key in entry.without("matrix", "job").entries:
         origin = entry.entries[key].origin
@@ -120,8 +116,7 @@ def _variants(name: str, entry: MappingNode) -> Iterator[tuple[str, MappingNode,
         filled = as_mapping("job", map_scalars(body, partial(_filled, values)))
         variant = merge_benchmark(filled, MappingNode(record, job.origin))
         variant_name = fill(pattern, values, job.entries["name"].origin, is_last=True)
-        shown = ", ".join(f"{axis}: {_word(node)}" for axis, node in combination.items())
-        yield variant_name, variant, f"{name} {{{shown}}}"
+        yield variant_name, variant
 
 
 def _axes(name: str, entry: MappingNode) -> Mapping[str, Sequence[TreeNode]]:
@@ -147,7 +142,3 @@ def _axes(name: str, entry: MappingNode) -> Mapping[str, Sequence[TreeNode]]:
 
 def _filled(values: Values, scalar: ScalarNode, _: Location) -> TreeNode:
     return fill_scalar(scalar, values, is_last=False)
-
-
-def _word(node: TreeNode) -> str:
-    return scalar_text(node.value) if isinstance(node, ScalarNode) else str(to_plain(node))

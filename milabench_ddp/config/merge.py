@@ -232,13 +232,9 @@ def _with_parents(
     if name in resolved:
         return resolved[name]
     if name in path:
-        loop = path[path.index(name) :]
-        first = loop.index(min(loop, key=list(entries).index))
-        loop = (*loop[first:], *loop[:first])  # the same from wherever it is entered
-        steps = [f"`{step}` ({entries[step].entries['inherits'].origin})" for step in loop]
-        raise MistakeError(
-            f"inherit cycle: {' -> '.join(steps)} -> `{loop[0]}`",
-            entries[loop[0]].entries["inherits"].origin,
+        loop = (*path[path.index(name) :], name)
+        raise ConfigError(
+            f"inherit cycle: {' -> '.join(loop)} ({entries[name].entries['inherits'].origin})"
         )
     own = entries[name]
     parents = list(_named("inherits", own, "a name or a list of names"))

@@ -23,8 +23,8 @@ def check_program(entry: MappingNode, presets: MappingNode, *, must_exist: bool)
     if why := why_no_program(entry):
         if stated and must_exist:
             beside = filter(Path.is_file, program.parent.glob(f"*{program.suffix}"))
-            alike = (each.name for each in beside if abs(len(each.name) - len(program.name)) < 3)
-            keep(MistakeError(f"{why}{did_you_mean(program.name, alike)}", stated.origin))
+            hint = did_you_mean(program.name, (each.name for each in beside))
+            keep(MistakeError(f"{why}{hint}", stated.origin))
         return
     if instrument := entry.get("instrument"):
         with Apart():

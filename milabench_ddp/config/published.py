@@ -17,39 +17,21 @@ Positive = Annotated[float, Meta(gt=0, le=float_info.max, description="a number 
 _Dtype = Literal["fp32", "tf32", "fp16", "bf16", "fp8"]
 
 
-class Pattern(str):
-    """A regular expression."""
-
-    def __new__(cls, stated: str) -> "Pattern":
-        try:
-            re.compile(stated)
-        except re.error:
-            raise ValueError("a regular expression") from None
-        return super().__new__(cls, stated)
-
-
 class DataSheet(Struct, frozen=True, forbid_unknown_fields=True):
     """What the vendor of a device promises, without sparsity."""
 
-    product: Pattern  # of the name that the driver tells
+    product: Text  # a regular expression for the name that the driver tells
     family: Text
     tflop_s: dict[_Dtype, Positive]  # of matrix products, by the type of what is multiplied
     source: tuple[Text, ...]
     links_gb_s: Positive | None = None  # of all links to the GPUs of its node, one way
 
 
-class _Device(str):
-    def __new__(cls, stated: str) -> "_Device":
-        if stated not in data_sheets():
-            raise ValueError("a name of data_sheets.yaml")
-        return super().__new__(cls, stated)
-
-
 class PublishedRow(Struct, frozen=True, forbid_unknown_fields=True):
     """A figure, and what was measured; ``None`` where that is not known, or does not matter."""
 
     model: Text  # or another name of the work: matrix product, all_reduce
-    device: _Device
+    device: Text  # its name in data_sheets.yaml
     precision: _Dtype  # of what is multiplied; of a collective, of its elements
     gpus: Count
     value: Positive  # of one GPU; of a collective, its bus bandwidth

@@ -89,7 +89,8 @@ def probes_of(voirfile: Path) -> Iterator[tuple[Origin, str, str, str]]:
 
 
 def functions_of(script: Path) -> frozenset[str]:
-    return frozenset(name for line in _NAMED.findall(source_of(script)) for name in _WORD.findall(line))
+    named = " ".join(_NAMED.findall(source_of(script)))
+    return frozenset(_WORD.findall(named))
 
 
 def words_of(script: Path) -> frozenset[str]:

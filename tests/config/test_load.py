@@ -154,7 +154,7 @@ BAD: list[tuple[str, dict[str, Any], type[MilabenchError], str]] = [
     ("include: x.yaml", {}, ConfigError,
      "include loop: x.yaml -> x.yaml"),
     ("a: {inherits: b}\nb: {inherits: a}", {}, ConfigError,
-     "inherit cycle: `a` (x.yaml:1) -> `b` (x.yaml:2) -> `a`"),
+     "inherit cycle: a -> b -> a (x.yaml:1)"),
     ("a: {inherits: _bass}\n_base: {}", {}, ConfigError,
      "unknown parent `_bass` of `a` in x.yaml:1: did you mean `_base`?"),
     ("s: {matrix: {m: a/b}, job: {name: 's-{m}'}}", {}, ConfigError,
@@ -184,8 +184,7 @@ BAD: list[tuple[str, dict[str, Any], type[MilabenchError], str]] = [
     ("a: {}", {"preset": "ful"}, SelectionError,
      "--preset ful: no benchmark has a preset of that name: did you mean `full`?"),
     ("s: {matrix: {n: [1, 2]}, job: {name: a}}", {}, ConfigError,
-     "two benchmarks are named `a`: s {n: 1} and s {n: 2}; "
-     "the name in x.yaml:1 must differ for each combination"),
+     "two benchmarks are named `a`: the name in x.yaml:1 must differ for each combination"),
     ("a: {program: main.py}", {}, ConfigError,
      "`a` in x.yaml:1 has no plan: "
      "add `plan: {method: per_gpu}` or `plan: {method: njobs}`"),

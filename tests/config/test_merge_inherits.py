@@ -69,10 +69,10 @@ def test_no_parent_may_be_written_as_null() -> None:
             "unknown parent `_parnt` of `a` in x.yaml:2: did you mean `_parent`?",
         ),
         ("a: {inherits: '*'}\n'*': {}", "unknown parent `*` of `a` in x.yaml:1"),
-        ("a: {inherits: a}", "inherit cycle: `a` (x.yaml:1) -> `a`"),
+        ("a: {inherits: a}", "inherit cycle: a -> a (x.yaml:1)"),
         (
             "z: {inherits: a}\na: {inherits: b}\nb: {inherits: [c]}\nc: {inherits: a}",
-            "inherit cycle: `a` (x.yaml:2) -> `b` (x.yaml:3) -> `c` (x.yaml:4) -> `a`",
+            "inherit cycle: a -> b -> c -> a (x.yaml:2)",
         ),
         (
             "a: {inherits: 3}",

@@ -9,6 +9,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
@@ -89,7 +90,7 @@ def append_file(path: Path) -> BinaryIO:
         raise RunDirError(f"cannot write {path}: {why}") from error
 
 
-def open_file(path: Path) -> BinaryIO:
+def open_file(path: Path) -> BufferedReader:
     """Open a file to read it; a FIFO is refused, because it would block.
 
     Raises:

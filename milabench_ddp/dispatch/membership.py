@@ -34,6 +34,7 @@ from .protocol import (
     Timeouts,
 )
 from .shared_folder import why_not_shared
+from .slurm_queue import why_dead
 from .standby import stand_by
 from .transport import Connection, Streams, heartbeats
 
@@ -271,7 +272,8 @@ class Membership:
         elif process.is_step and process.told is None and member.tries < _TRIES:
             self._plan_again(member)  # Slurm has ended its step, as for another node of it
         elif not member.is_refused:
-            self._fail(member, process.why_ended())
+            state = why_dead(member.name) if process.is_step and process.told is None else ""
+            self._fail(member, ": ".join(filter(None, (state, process.why_ended()))))
 
     def _plan_again(self, member: Member, delay: float = 0.0) -> None:
         """Start the agent of a node again after a while, which grows with each time."""

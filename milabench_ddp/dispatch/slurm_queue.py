@@ -35,6 +35,7 @@ _TRIES = 3
 _MOST_IN_ARRAY = 1001
 _ID = re.compile(r"\d+(?:_\d+)?")
 _SECONDS = 30  # to wait for an answer of a busy controller
+_SOON = 5  # where others wait meanwhile
 
 
 def output_of(*words: str, cwd: str | None = None, seconds: float = _SECONDS) -> str | None:
@@ -182,10 +183,11 @@ def resize(job: str, nodes: int, profile: RunnerProfile) -> bool:
     return output_of("scontrol", "update", f"JobId={job}", *wanted) is not None
 
 
-def node_state(node: str) -> str:
-    """A node's state in Slurm's word, if it cannot be used: ``down*``; else empty."""
+def why_dead(node: str) -> str:
+    """What Slurm says of a node that does not respond to it; empty of others."""
     words = ("sinfo", "--noheader", "--dead", "--all", f"--nodes={node}", "--format=%T")
-    return " ".join((output_of(*words) or "").split()[:1])
+    states = (output_of(*words, seconds=_SOON) or "").split()
+    return f"Slurm has it as {states[0].rstrip('*')}, which does not respond" if states else ""
 
 
 @contextmanager

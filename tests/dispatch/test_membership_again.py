@@ -1,6 +1,7 @@
 """Agents that are started again, in a step of their own; the test has their pipes."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -104,9 +105,10 @@ def test_one_that_is_back_by_itself_is_not_started_again(again: Callable[..., Ro
 
 
 def test_one_whose_step_ended_before_it_joined_is_started_again_a_few_times(
-    again: Callable[..., Room],
+    again: Callable[..., Room], says: Callable[..., Path]
 ) -> None:
     """Slurm starts no step where one of its nodes does not answer."""
+    says("sinfo", "down*")
     it = again(2, missing=1)
     for wait in (1.0, 2.0, 4.0):
         it.latest(1).close()
@@ -118,7 +120,8 @@ def test_one_whose_step_ended_before_it_joined_is_started_again_a_few_times(
     assert len(it.again) == 3
     it.latest(1).close()
     it.hears()
-    assert it.nodes.problems[0].startswith("n1 did not start: ")
+    said = "n1 did not start: Slurm has it as down, which does not respond: "
+    assert it.nodes.problems[0].startswith(said)
     assert not it.nodes.is_gathering
 
 

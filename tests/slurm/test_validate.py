@@ -136,3 +136,29 @@ def test_a_slow_node_is_named(cluster, validation, odd):
     verdict = it.verdicts()[odd]
     assert 0.05 < verdict["lower"] < 0.15
     assert verdict["action"] == "isolate"
+
+
+def test_a_node_without_power_is_named_with_what_slurm_says(cluster, validation):
+    it = validation()
+    cluster.crash("node2")  # Slurm does not know it yet, and gives it to the job
+    code, out, err = ended(it.begin("--nodes", "node[1-3]", *CPU))
+    assert code == 1, out + err
+    assert it.lists()["failing"] == ["node2"]
+    (why,) = it.verdicts()["node2"]["reasons"]
+    assert why.startswith("node2 did not start: Slurm has it as down"), why
+    assert it.sweep.states() == {"one": "ok", "all": "ok"}
+
+
+@pytest.mark.slow  # torch, ten times
+@pytest.mark.parametrize("odd", ["node1", "node3", "node5"])
+def test_a_node_with_a_limited_network_is_named(networked, make_sweep, tmp_path, odd):
+    sweep = make_sweep(tmp_path, {"quick": [5]})
+    networked.rate(odd, "20mbit")
+    words = ["validate", "--select", "pairs", "--runner", sweep.profile, "--nodes", "5", *CPU]
+    words += ["--override", "*.env.OMP_NUM_THREADS=1", "--base", tmp_path, "--name", "sweep"]
+    code, out, err = ended(sweep.milabench(*words))
+    assert code == 1, out + err
+    assert (sweep.run / "failing_nodes.txt").read_text().split() == [odd]
+    document = json.loads(ended(sweep.milabench("report", sweep.run, "--format", "json"))[1])
+    found = [each for each in document["findings"] if each["name"] == "slow_node_links"]
+    assert [each["nodes"] for each in found] == [[odd]]

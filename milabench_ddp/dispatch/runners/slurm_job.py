@@ -157,8 +157,8 @@ class JobTask(Struct, frozen=True):
 
 def _note_lost(run: RunDir, host: str) -> None:
     """Record the node whose coordinator ended without a word: without power, or killed."""
-    state = slurm_queue.node_state(host)
-    says = f", and Slurm says that it is {state}" if state else ""
+    state = slurm_queue.why_dead(host)
+    says = f", and {state}" if state else ""
     records = NodeRecords(run, [host], PlainProgress(sys.stdout))
     records.set(host, NodeStatus.LOST, f"had the coordinator, which ended without a word{says}")
     records.tell()

@@ -159,8 +159,12 @@ def test_the_node_of_a_coordinator_that_ended_without_a_word_is_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As after power off of the first node: the job started again on others."""
+
+    def says(*words: str, seconds: float) -> str:
+        return "down*\n" * (words[0] == "sinfo" and "--nodes=n09" in words)
+
     monkeypatch.setenv("SLURM_JOB_ID", "7")
-    monkeypatch.setattr(slurm_queue, "output_of", lambda *words: "down*\n" * ("n09" in words[4]))
+    monkeypatch.setattr(slurm_queue, "output_of", says)
     monkeypatch.setattr(JobTask, "_nodes", contextmanager(lambda *_: iter([None])))
     monkeypatch.setattr(Coordinator, "execute", lambda _: Outcome.OK)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
@@ -171,7 +175,8 @@ def test_the_node_of_a_coordinator_that_ended_without_a_word_is_recorded(
     run.job_lock("all").write_text("n09 123 456\n")
     assert it() is Outcome.OK
     state = read_nodes(run, refuse)["n09"]
-    said = "had the coordinator, which ended without a word, and Slurm says that it is down*"
+    dead = "Slurm has it as down, which does not respond"
+    said = f"had the coordinator, which ended without a word, and {dead}"
     assert (state.problem, state.losses) == ("", (said,))
     assert said in capsys.readouterr().out
     assert it() is Outcome.OK  # and once it has ended with one

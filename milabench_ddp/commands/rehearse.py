@@ -5,6 +5,7 @@ first runs have none, so that it is seen whether a node fails without a fault.
 """
 
 import io
+import math
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import redirect_stdout
@@ -67,6 +68,7 @@ class FaultTrials(Struct):
     accused: int = 0  # nodes that fail without a fault
     nodes: set[str] = field(default_factory=set)
     findings: list[str] = field(default_factory=list)
+    smallest: float = 0.0  # defect that would have been found where one was missed, as a fraction
     why_not: str = ""
 
     def add(self, report: Report, where: Collection[str], usual: Collection[object]) -> None:
@@ -86,10 +88,17 @@ class FaultTrials(Struct):
             return
         if not found:
             self.missed += 1
+            missed = [each.smallest for each in report.verdicts if each.node in where]
+            self.smallest = max(self.smallest, *filter(math.isfinite, missed), 0.0)
         elif failing.intersection(where):
             self.failed += 1
         else:
             self.named += 1
+
+
+def _by(line: FaultTrials) -> str:
+    unseen = f"a defect below {line.smallest:.0%} could not be seen" if line.smallest else ""
+    return ", ".join(filter(None, (line.why_not, *line.findings, unseen)))
 
 
 COLUMNS = (
@@ -100,7 +109,7 @@ COLUMNS = (
     Column("missed", "d", "missed"),
     Column("others fail", "d", "accused"),
     Column("where", "", lambda line: hostlist(line.nodes)),
-    Column("by", "", lambda line: line.why_not or ", ".join(line.findings), unknown=""),
+    Column("by", "", _by, unknown=""),
 )
 
 

@@ -1,5 +1,6 @@
 """Rehearsals: what is planted where, and what is said of it. The runs are made up; one is real."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -94,6 +95,8 @@ def test_a_validation_that_finds_nothing_misses_all(rehearsed):
     missed = {name: row["missed"] for name, row in table.items()}
     assert missed.pop("nothing") == missed.pop("a hidden GPU") == "0"
     assert set(missed.values()) == {"1"}
+    (said,) = {table[name]["by"] for name in missed}
+    assert re.fullmatch(r"a defect below \d\.?\d*% could not be seen", said)  # rates scatter by 1 %
 
 
 def test_who_is_accused_wrongly_is_counted_also_where_nothing_is_planted(rehearsed):

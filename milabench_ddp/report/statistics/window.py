@@ -96,30 +96,17 @@ class Alignment(Struct, frozen=True):
 def align(reference: Floats, ends: Floats) -> Alignment:
     """Find the offsets that bring the moments ``ends`` of a rank to those of another.
 
-    Clocks may differ by anything, and drift: a line through the differences takes the drift, and
-    what is left is the median over ``WINDOW`` steps.
+    Clocks may differ by anything, and drift: the offset of a step is the median difference of the
+    ``WINDOW`` steps around it.
 
     Args:
         reference: the moments on the other rank, in the order of the steps, shape (m,).
         ends: the same moments on this rank, shape (n,); those after the m-th have no counterpart.
     """
     common = min(len(reference), len(ends))
-    steps = np.arange(len(ends), dtype=np.float64)
     apart = np.asarray(reference[:common]) - np.asarray(ends[:common])
-    drift = _slope(apart)
-    rest = apart - drift * steps[:common]
-    windows = np.lib.stride_tricks.sliding_window_view(rest, min(WINDOW, common))
+    windows = np.lib.stride_tricks.sliding_window_view(apart, min(WINDOW, common))
     level = np.median(windows, axis=1)  # those at both ends hold for the steps beyond them
     before = (common - len(level)) // 2
-    level = np.pad(level, (before, len(ends) - len(level) - before), mode="edge")
-    offsets = drift * steps + level
+    offsets = np.pad(level, (before, len(ends) - len(level) - before), mode="edge")
     return Alignment(offsets, float(np.median(np.abs(apart - offsets[:common]))))
-
-
-def _slope(apart: Floats) -> float:
-    """The slope by the medians of the first and the last third; 0 for less than three values."""
-    third = len(apart) // 3
-    if not third:
-        return 0.0
-    rise = float(np.median(apart[-third:]) - np.median(apart[:third]))
-    return rise / (len(apart) - third)

@@ -14,7 +14,7 @@ def moments(seed: int, steps: int = STEPS) -> np.ndarray:
 
 
 @pytest.mark.parametrize("offset", [-11_000.0, 0.0, 11_000.0])
-@pytest.mark.parametrize("ppm", [-50.0, 0.0, 50.0, 2000.0])
+@pytest.mark.parametrize("ppm", [-50.0, 0.0, 50.0])
 def test_to_a_millisecond_over_clocks_11_s_apart_that_drift(offset: float, ppm: float):
     """Each rank sees an end up to 0.2 ms late, and every 50th is 30 ms late on one of them."""
     true, random = moments(1), np.random.default_rng(2)

@@ -13,11 +13,10 @@ from collections.abc import Iterator
 
 from ...numerics import Floats, Marks, np
 from .start_up import COLD
-from .values import is_far
+from .values import is_far, sliding_medians
 
 WINDOWS = 30  # sliding medians reach over this part of a series on each side
 SHARED = 8  # of them in half of such a window
-TOGETHER = 2**18  # values of windows
 APART = 0.85  # the share of the squared deviations that two levels explain; of normal noise 0.64
 MATTERS = 0.005  # the smallest distance of two levels, as a fraction
 STAYS = 3  # observations in a row: a pause is shorter,
@@ -69,14 +68,7 @@ def _visits(marks: Marks) -> int:
 
 def _calm(rates: Floats) -> Floats:
     near = len(rates) // WINDOWS
-    around = np.pad(rates, near, mode="reflect")
-    windows = np.lib.stride_tricks.sliding_window_view(around, 2 * near + 1)
-    windows = windows[:: max(1, near // SHARED)]
-    medians = np.empty(len(windows))
-    some = max(1, TOGETHER // (2 * near + 1))
-    for k in range(0, len(windows), some):  # all windows of a long series would fill the memory
-        medians[k : k + some] = np.partition(windows[k : k + some], near, axis=1)[:, near]
-    return medians
+    return sliding_medians(rates, near, max(1, near // SHARED))
 
 
 def _is_high(calm: Floats) -> Marks:

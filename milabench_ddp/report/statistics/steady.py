@@ -41,7 +41,7 @@ from ...numerics import Floats, np
 from ...table import Measured
 from . import levels, start_up
 from .batch_means import MeanError, mean_error
-from .values import COARSE, is_far
+from .values import COARSE, is_far, sliding_medians
 
 FEWEST = 8  # with fewer, nothing is left out: too few to tell a ramp from chance
 REAL = 4.0  # standard errors of a start-up
@@ -50,7 +50,6 @@ MAY_MOVE = 1.0  # and of one to whose end the interval surely reaches
 MATTERS = 0.005  # the smallest change that is told, as a fraction
 FITTED = 3  # parameters: two levels, and the place between them
 NEAR = 3  # neighbours on each side of a pause
-BLOCK = 2**14  # observations
 EDGE = 10  # a step has at least this part of the series on each side
 TOO_FAR = 2.0  # the factor: beyond it, what was measured is another thing at the end
 
@@ -68,9 +67,9 @@ class Steady(Struct, frozen=True):
 
     def reaching(self, change: float, margin: float) -> "Steady":
         """With an interval to what is off the mean by ``change``, and by ``margin`` beyond it."""
-        below = max(self.below, margin - change) if change < 0 else self.below
-        above = max(self.above, margin + change) if change > 0 else self.above
-        return replace(self, below=below, above=above)
+        if change < 0:
+            return replace(self, below=max(self.below, margin - change))
+        return replace(self, above=max(self.above, margin + change))
 
 
 def steady_state(rates: Sequence[float] | Floats) -> Steady:
@@ -122,11 +121,7 @@ def _unsure_start(rates: Floats, found: Steady) -> Steady:
 
 
 def _without_pauses(rates: Floats) -> Floats:
-    around = np.pad(rates, NEAR, mode="reflect")
-    windows = np.lib.stride_tricks.sliding_window_view(around, 2 * NEAR + 1)
-    middle = np.empty(len(rates))
-    for k in range(0, len(rates), BLOCK):  # the windows of a long series would fill the memory
-        middle[k : k + BLOCK] = np.partition(windows[k : k + BLOCK], NEAR, axis=1)[:, NEAR]
+    middle = sliding_medians(rates, NEAR)
     is_pause = is_far(rates - middle, float(np.median(rates)))
     is_pause[:NEAR] = False  # a start-up
     return np.where(is_pause, middle, rates)

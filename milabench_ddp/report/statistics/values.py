@@ -12,6 +12,7 @@ NAN = math.nan
 MAD_TO_STD = 1.4826  # of a normal distribution
 FAR = 5.0  # robust standard deviations
 COARSE = 1e-3  # of the level: clocks are coarse, so closer values are equal
+TOGETHER = 2**18  # values of sliding windows
 
 
 def known(values: Iterable[object]) -> list[float]:
@@ -60,6 +61,23 @@ def is_far(deviations: Floats, level: float) -> Marks:
     return distances > FAR * spread
 
 
+def sliding_medians(values: Floats, near: int, apart: int = 1) -> Floats:
+    """The median of each value and its neighbours, of which the ends have mirrored ones.
+
+    Args:
+        values: shape (n,).
+        near: neighbours on each side, fewer than n.
+        apart: a median is made for every so many values.
+    """
+    around = np.pad(values, near, mode="reflect")
+    windows = np.lib.stride_tricks.sliding_window_view(around, 2 * near + 1)[::apart]
+    medians = np.empty(len(windows))
+    some = max(1, TOGETHER // (2 * near + 1))
+    for k in range(0, len(windows), some):  # all windows of a long series would fill the memory
+        medians[k : k + some] = np.partition(windows[k : k + some], near, axis=1)[:, near]
+    return medians
+
+
 def largest(values: Iterable[object]) -> float:
     return max(known(values), default=NAN)
 
@@ -98,13 +116,11 @@ def extremes(values: Floats, places: Counts, count: int) -> tuple[Floats, Floats
     Returns:
         three arrays, shape (count,).
     """
-    order = np.lexsort((values, places))
-    ordered = values[order]
-    edges = np.searchsorted(places[order], np.arange(count + 1))
-    first, last = edges[:-1], edges[1:] - 1
-    is_known = last >= first
-    found = np.full((3, count), NAN)
-    first, last = first[is_known], last[is_known]
+    ordered = values[np.lexsort((values, places))]
+    known, counts = np.unique(places, return_counts=True)
+    last = np.cumsum(counts) - 1
+    first = last - counts + 1
     middle = (ordered[(first + last) // 2] + ordered[(first + last + 1) // 2]) / 2
-    found[:, is_known] = ordered[first], middle, ordered[last]
+    found = np.full((3, count), NAN)
+    found[:, known] = ordered[first], middle, ordered[last]
     return found[0], found[1], found[2]

@@ -233,8 +233,8 @@ def busy_host(row: Row) -> Finds:
 
 @finding(
     "note",
-    "{place} came {late_s:.1f} s later to the process group than {others} waited[: {part_s:.1f} s "
-    "of it are in {part}]",
+    "{place} came {late_s:.1f} s later to the process group than the median rank: the others "
+    "waited",
     "see --table startup",
     section="ranks",
 )
@@ -242,13 +242,9 @@ def launch_skew(row: Row) -> Finds:
     """Ranks that came later than the others to their process group, in the worst launch."""
     found = [late_ranks(startups(process.record)) for process in row.counted]
     worst = max((late for late in found if late), key=lambda late: late.seconds, default=None)
-    if worst is None:
-        return
-    others = "the other one, which" if worst.of == 2 else "the median rank, and the others"
-    evidence = {"late_s": worst.seconds, "ranks": [id.label for id in worst.ids]}
-    if worst.lost > worst.seconds / 2:
-        evidence |= {"part": worst.part, "part_s": worst.lost}
-    yield Found(labels(worst.ids), evidence, {"others": others})
+    if worst is not None:
+        evidence = {"late_s": worst.seconds, "ranks": [id.label for id in worst.ids]}
+        yield Found(labels(worst.ids), evidence)
 
 
 @finding(

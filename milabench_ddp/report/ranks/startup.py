@@ -10,13 +10,15 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from ...results.records import Record
-from ..statistics.values import FAR, median, robust_std
+from ..statistics.values import FAR, robust_std
 from .rank_summary import RankId, rank_id
 
 GROUP, WAITING = "process_group", "waiting"
-BEFORE = ("spawn", "import", "device", "rendezvous")  # what a rank does before it meets the others
 PARTS: Mapping[str, str] = {  # with their titles
-    **{part: part for part in BEFORE},
+    "spawn": "spawn",
+    "import": "import",
+    "device": "device",
+    "rendezvous": "rendezvous",
     WAITING: "waiting for ranks",
     GROUP: "process group",
     "build": "build",
@@ -41,10 +43,7 @@ class Late(Struct, frozen=True):
     """Ranks that came later to the process group than the others."""
 
     ids: tuple[RankId, ...]
-    of: int  # ranks
     seconds: float  # of the latest, behind the median of all ranks
-    part: str  # in which the latest lost most of that
-    lost: float  # seconds, there
 
 
 def startups(record: Record) -> list[Startup]:
@@ -74,15 +73,5 @@ def late_ranks(ranks: Sequence[Startup]) -> Late | None:
     if len(ranks) > 2:
         others = [wait for wait in waits.values() if wait > typical - LATE]
         enough = max(LATE, FAR * robust_std(others, typical))
-    late = [rank for rank in ranks if typical - waits[rank.id] > enough]
-    if not late:
-        return None
-    latest = min(late, key=lambda rank: waits[rank.id])
-    on_time = [rank for rank in ranks if rank not in late]
-    lost = {}
-    for part in BEFORE:
-        usual = median(rank.parts.get(part, 0.0) for rank in on_time)
-        lost[part] = latest.parts.get(part, 0.0) - usual
-    part = max(lost, key=lambda name: lost[name])
-    ids = tuple(rank.id for rank in late)
-    return Late(ids, len(ranks), typical - waits[latest.id], part, lost[part])
+    late = tuple(id for id, wait in waits.items() if typical - wait > enough)
+    return Late(late, typical - min(waits.values())) if late else None

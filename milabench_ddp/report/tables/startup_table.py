@@ -17,16 +17,16 @@ def _parts(row: Row) -> Iterator[Mapping[str, object]]:
     """
     ranks = [rank for process in counted(row.processes) for rank in startups(process.record)]
     told = {part for rank in ranks for part in rank.parts}
-    for part in (*PARTS, ""):
-        if part in told or (ranks and not part):
-            seconds = [(rank.parts.get(part, 0.0) if part else rank.seconds) for rank in ranks]
-            most, place = max((each, -k) for k, each in enumerate(seconds))
-            yield {
-                "part": PARTS.get(part, "all"),
-                "s": median(seconds),
-                "slowest s": most,
-                "slowest": ranks[-place].id.label,
-            }
+    spent = {}
+    for part, title in PARTS.items():
+        if part in told:
+            spent[title] = [rank.parts.get(part, 0.0) for rank in ranks]
+    if ranks:
+        spent["all"] = [rank.seconds for rank in ranks]
+    for title, seconds in spent.items():
+        most = max(seconds)
+        slowest = ranks[seconds.index(most)].id.label
+        yield {"part": title, "s": median(seconds), "slowest s": most, "slowest": slowest}
 
 
 startup = TableOf(

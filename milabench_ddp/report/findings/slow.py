@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
@@ -13,7 +13,7 @@ from ..model import Row
 from ..once import once
 from ..process import series_of_devices
 from ..ranks.ledger import LaunchTimes
-from ..ranks.rank_launch import WHOLE, LaunchBlocks, LaunchKey, blocks_of, undisturbed
+from ..ranks.rank_launch import WHOLE, LaunchKey, blocks_of, undisturbed
 from ..ranks.rank_summary import RankId, labels, peers
 from ..ranks.stragglers import (
     FEWEST_STEPS,
@@ -35,8 +35,7 @@ SLOW_DEVICE = (
 SLOW_RANK = (
     "{place} is {slower:.1%} slower than {reference} in its own work[ {when}][, with {share}] "
     "({local_ms:.5g} against {median:.5g} ms a step, mostly {part}): {waits} for it"
-    "[, and for {others}][; if {which} as fast, steps would be {gain}]"
-    "[, and without any slow rank {of_all}][{condition}]"
+    "[, and for {others}][; if {which} as fast, steps would be {gain}][{condition}]"
 )
 
 
@@ -140,7 +139,7 @@ def _slower(row: Row, place: str, rate: float, typical: float, reference: str) -
 
 @once
 def _slower_devices(row: Row) -> Set[RankId]:
-    found: dict[RankId, dict[LaunchKey, dict[str, list[float]]]] = defaultdict(dict)
+    found: dict[RankId, dict[LaunchKey, Mapping[str, Sequence[float]]]] = defaultdict(dict)
     for process in row.counted:
         if process.series is None or len(process.series.rates) < FEWEST_STEPS:
             continue
@@ -148,8 +147,7 @@ def _slower_devices(row: Row) -> Set[RankId]:
         for id in series_of_devices([process]) if (rates > 0).all() else ():
             levels = [undisturbed(blocks) for blocks in blocks_of(1 / rates)]
             found[id][process.launch] = {WHOLE: np.concatenate(levels).tolist()}
-    blocks: dict[RankId, LaunchBlocks] = dict(found)
-    return slower_places(blocks)
+    return slower_places(found)
 
 
 def _slow_ranks(row: Row, *, of_nodes: bool) -> Finds:
@@ -158,8 +156,6 @@ def _slow_ranks(row: Row, *, of_nodes: bool) -> Finds:
         return
     groups = _slow_groups(row)
     launches = launches_of(row) if groups else []
-    always = [slow for _, slow, _ in groups if not slow[0].when]
-    everyone = {each.rank.id for slow in always for each in slow}
     for node, slow, compared in groups:
         if bool(node) is not of_nodes:
             continue
@@ -189,10 +185,6 @@ def _slow_ranks(row: Row, *, of_nodes: bool) -> Finds:
             evidence |= numbers_of(gain)
             words["which"] = "they were" if len(ids) > 1 else "it were"
             words |= {"gain": gain_text(gain), "condition": condition(launches)}
-            if len(always) > 1:
-                gain = faster(launches, partial(LaunchTimes.steps, slow=everyone))
-                evidence |= numbers_of(gain, "faster_without_any")
-                words["of_all"] = gain_text(gain)
         yield Found(node or ids[0].label, evidence, words)
 
 

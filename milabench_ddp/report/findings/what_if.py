@@ -38,8 +38,8 @@ def gain_text(gain: Measured) -> str:
     return f"{Measured(gain + 1, gain.error, with_error=True).text('.2g')} x as fast"
 
 
-def numbers_of(gain: Measured, name: str = "faster") -> dict[str, float]:
-    return {name: float(gain), f"{name}_error": gain.error}
+def numbers_of(gain: Measured) -> dict[str, float]:
+    return {"faster": float(gain), "faster_error": gain.error}
 
 
 def condition(launches: Sequence[LaunchTimes]) -> str:

@@ -8,8 +8,7 @@ from ..model import Row
 from ..ranks.jitter import jitters
 from ..ranks.ledger import LaunchTimes
 from ..ranks.pipelines import stages_text
-from ..ranks.rank_launch import steady_launch
-from ..ranks.rank_summary import labels, rank_id
+from ..ranks.rank_summary import labels, rank_id, rank_launches
 from ..statistics.values import mean
 from .finder import Finds, Found, Looked, finding
 from .what_if import condition, faster, gain_text, launches_of, numbers_of
@@ -97,9 +96,7 @@ def jitter(row: Row) -> Finds:
     """Steps that take longer at equal distances, such as every 50th."""
     launches = []
     for process in row.counted:
-        for number, rank in process.record.ranks.items():
-            launch = steady_launch(process.record, rank, process.unsteady_of(len(rank.ms)))
-            launches.append((rank_id(process.record, number), launch))
+        launches += rank_launches(process.record, process.unsteady_of)
     for found in jitters(launches):
         if found.share < LEAST_PAUSES:
             continue
@@ -108,8 +105,6 @@ def jitter(row: Row) -> Finds:
         if found.by_time:
             how_often = f"every {found.seconds:.3g} s (about {found.steps:.0f} steps)"
         who = labels(found.ids)
-        if len(found.ids) > 1:
-            who += ", at the same steps" if found.together else ", each at its own step"
         evidence = {
             "steps": found.steps,
             "spread": found.spread,
@@ -121,7 +116,7 @@ def jitter(row: Row) -> Finds:
             "pauses": found.count,
         }
         words = {"how_often": how_often, "where": " and ".join(found.parts), "who": who}
-        yield Found(labels(found.ids), evidence, words)
+        yield Found(who, evidence, words)
 
 
 @finding(

@@ -23,7 +23,6 @@ LONGEST = 1 << 18  # steps: longer series are searched in pieces, for distances 
 MOSTLY, PARTLY = 0.7, 0.2  # the share of a pause in the part that is named, or in each of several
 SURER = 1.2  # distances in time count if their probability is this power of that in steps
 COLLECTOR = "Python's garbage collector"
-TOGETHER = 0.8  # the share of pauses that are at the same steps as those of another rank
 
 Launches = Sequence[tuple[RankId, RankLaunch]]
 
@@ -38,18 +37,18 @@ class Jitter(Struct, frozen=True):
     ms: float  # by which a step takes longer, the median
     parts: tuple[str, ...]  # of the step in which they are; empty if not known
     ids: tuple[RankId, ...]  # of the ranks or devices; empty if not known
-    together: bool  # whether several ranks pause at the same steps
     share: float  # of the time that it costs where it is
     count: int  # of the pauses
 
 
 class _Series(Struct, frozen=True):
-    """Some steps in a row of a rank in a launch, with their times in ms."""
+    """Some steps in a row of a rank in a launch; times in ms."""
 
     id: RankId
     launch: RankLaunch
     first: int  # step
-    times: Floats
+    ms: Floats  # of the whole steps
+    times: Floats  # of what is searched
     pauses: Pauses
 
     def piece(self, values: Floats) -> Floats:
@@ -91,47 +90,46 @@ def _pieces(launches: Launches, with_data: bool) -> Iterator[_Series]:
         work, data = launch.own() or (launch.ms, 0.0 * launch.ms)
         times = work + data if with_data else work
         for first in range(0, len(times), LONGEST):
-            piece = times[first : first + LONGEST]
-            yield _Series(id, launch, first, piece, pauses_of(piece))
+            ms, piece = (each[first : first + LONGEST] for each in (launch.ms, times))
+            yield _Series(id, launch, first, ms, piece, pauses_of(piece))
 
 
 def _recurring(series: Sequence[_Series]) -> list[_Recurring]:
-    found = []
-    in_steps = recurrences([each.pauses for each in series])
-    for one in in_steps:
-        steps = {k: series[k].pauses.at[marks] for k, marks in one.of.items()}
-        found.append(_Recurring(one, None, steps))
-    if found and found[0].found.spread == 0:
-        return found
-    steps_ms = [each.piece(each.launch.ms) for each in series]
-    paused = [
-        np.median(ms) for each, ms in zip(series, steps_ms, strict=True) if len(each.pauses.at)
-    ]
+    in_steps = _recurring_at([np.arange(len(each.ms)) for each in series], series)
+    if in_steps and in_steps[0].found.spread == 0:
+        return in_steps
+    paused = [np.median(each.ms) for each in series if len(each.pauses.at)]
     unit_s = float(np.median(paused)) / 1e3 if paused else 0.0
     if not unit_s > 0:
-        return found
+        return in_steps
     # the pauses by the time at which their steps begin
-    places = [((np.cumsum(ms) - ms) / 1e3 / unit_s).astype(int) for ms in steps_ms]
-    by_time = []
+    places = [((np.cumsum(each.ms) - each.ms) / 1e3 / unit_s).astype(int) for each in series]
+    in_time = _recurring_at(places, series, unit_s)
+    if not in_time or (in_steps and in_time[0].found.log_p > SURER * in_steps[0].found.log_p):
+        return in_steps
+    return in_time
+
+
+def _recurring_at(
+    places: Sequence[Counts], series: Sequence[_Series], unit_s: float | None = None
+) -> list[_Recurring]:
+    """The recurrences of the pauses at the places of their steps, which ascend in each series."""
+    pauses = []
     for each, place in zip(series, places, strict=True):
-        by_time.append(Pauses(np.unique(place[each.pauses.at]), int(place[-1]) + 1))
-    in_time = recurrences(by_time)
-    if not in_time or (found and in_time[0].log_p > SURER * in_steps[0].log_p):
-        return found
-    found.clear()
-    for one in in_time:
+        pauses.append(Pauses(np.unique(place[each.pauses.at]), int(place[-1]) + 1))
+    found = []
+    for one in recurrences(pauses):
         steps = {}
         for k, marks in one.of.items():
             at = series[k].pauses.at
-            steps[k] = at[np.isin(places[k][at], by_time[k].at[marks])]
+            steps[k] = at[np.isin(places[k][at], pauses[k].at[marks])]
         found.append(_Recurring(one, unit_s, steps))
     return found
 
 
 def _jitter(series: Sequence[_Series], one: _Recurring, *, is_known: bool) -> Jitter:
     members = [(series[k], at) for k, at in one.steps.items()]
-    ms = [each.piece(each.launch.ms) for each, _ in members]
-    step_s = float(np.mean(np.concatenate(ms))) / 1e3
+    step_s = float(np.mean(np.concatenate([each.ms for each, _ in members]))) / 1e3
     unit = 1.0 if one.unit_s is None else one.unit_s / step_s
     excess = np.concatenate([excess_of(each.times)[at] for each, at in members])
     return Jitter(
@@ -142,7 +140,6 @@ def _jitter(series: Sequence[_Series], one: _Recurring, *, is_known: bool) -> Ji
         ms=float(np.median(excess)),
         parts=_parts(members) if is_known else (),
         ids=tuple(dict.fromkeys(each.id for each, _ in members)) if is_known else (),
-        together=_together(members),
         share=_share(series, one),
         count=len(excess),
     )
@@ -167,17 +164,6 @@ def _parts(members: Members) -> tuple[str, ...]:
     return tuple(name for name in names if longer[name] >= PARTLY * whole)
 
 
-def _together(members: Members) -> bool:
-    paused = grouped(((each.launch.record.path, each.first), at) for each, at in members)
-    shared = []
-    for several in paused.values():
-        every = np.concatenate(several)
-        # pauses of all ranks, up to a step away
-        near = np.convolve(np.bincount(every + 1, minlength=2), np.ones(3), "same")
-        shared.append(near[every + 1] > 1)
-    return bool(np.concatenate(shared).mean() >= TOGETHER)
-
-
 def _share(series: Sequence[_Series], one: _Recurring) -> float:
     places_of = [((each.launch.record.path, each.first), k) for k, each in enumerate(series)]
     lost = whole = 0.0
@@ -192,5 +178,5 @@ def _share(series: Sequence[_Series], one: _Recurring) -> float:
             if len(at):
                 usual[row, at] -= np.maximum(excess_of(times[row])[at], 0.0)
         lost += float((times.max(axis=0) - usual.max(axis=0)).sum())
-        whole += float(series[places[0]].piece(series[places[0]].launch.ms).sum())
+        whole += float(series[places[0]].ms.sum())
     return lost / whole if whole else 0.0

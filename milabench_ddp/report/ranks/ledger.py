@@ -23,8 +23,8 @@ from ...numerics import Floats, Marks, np
 from ...results.records import Record
 from .overlap import Overlap, overlap_of
 from .pipelines import Pipelines, pipelines_of
-from .rank_launch import EXPOSED, steady_launch, undisturbed
-from .rank_summary import RankId, UnsteadyOf, rank_id
+from .rank_launch import EXPOSED, undisturbed
+from .rank_summary import RankId, UnsteadyOf, rank_launches
 
 BEHIND = frozenset({"optimizer", "host"})  # the parts behind the communication of a step
 # In these modes ranks wait for each other in the forward and in the backward pass
@@ -156,9 +156,8 @@ def launch_times(record: Record, unsteady_of: UnsteadyOf, fewest: int = 2) -> La
     what is exposed of each.
     """
     pipelines, numbers = pipelines_of(record), sorted(record.ranks)
-    launches = []
-    for rank in (record.ranks[number] for number in numbers):
-        launches.append(steady_launch(record, rank, unsteady_of(len(rank.ms))))
+    found = rank_launches(record, unsteady_of)
+    launches = [launch for _, launch in found]
     forms = {(len(launch.ms), frozenset(launch.parts)) for launch in launches}
     if len(launches) < fewest or len(forms) > 1 or EXPOSED not in launches[0].parts:
         return None
@@ -173,5 +172,5 @@ def launch_times(record: Record, unsteady_of: UnsteadyOf, fewest: int = 2) -> La
     overlap = None
     if "backward" in parts and not meeting and pipelines.size == 1 and len(launches) > 1:
         overlap = overlap_of([launch.rank for launch in launches], parts["backward"])
-    ids = tuple(rank_id(record, number) for number in numbers)
+    ids = tuple(id for id, _ in found)
     return LaunchTimes(ids, parts, exposed, pipelines, meeting, overlap)

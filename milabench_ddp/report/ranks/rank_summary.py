@@ -4,9 +4,8 @@ The ``rank_launch`` module says what local time is.
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain, groupby
+from itertools import chain, starmap
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -33,6 +32,10 @@ class RankId(Struct, frozen=True, order=True):
     @property
     def label(self) -> str:
         return f"{self.name} ({self.node})" if self.node else self.name
+
+    @property
+    def kind(self) -> str:
+        return self.name.rpartition(" ")[0]
 
 
 class RankSummary(Struct, frozen=True):
@@ -103,16 +106,11 @@ def _node(record: Record, rank: int) -> str:
 def labels(ids: Iterable[RankId]) -> str:
     """Ranks or devices as people write them: ``ranks 0-3, 7 (node-2)``; without any, empty."""
     found = []
-    by_kind = sorted(ids, key=lambda id: (natural(id.node), id.name.rpartition(" ")[0], id.rank))
-    for (node, kind), several in groupby(by_kind, _kind):
-        numbers = [id.rank for id in several]
+    ordered = sorted(ids, key=lambda id: (natural(id.node), id.kind, id.rank))
+    for (node, kind), numbers in grouped(((id.node, id.kind), id.rank) for id in ordered).items():
         where = f" ({node})" if node else ""
         found.append(f"{kind}{'s' if len(numbers) > 1 else ''} {', '.join(spans(numbers))}{where}")
     return ", ".join(found)
-
-
-def _kind(id: RankId) -> tuple[str, str]:
-    return id.node, id.name.rpartition(" ")[0]
 
 
 def summarize_ranks(processes: Iterable[tuple[Record, UnsteadyOf]]) -> tuple[RankSummary, ...]:
@@ -122,13 +120,18 @@ def summarize_ranks(processes: Iterable[tuple[Record, UnsteadyOf]]) -> tuple[Ran
         processes: the record of each, and how many of its steps come before its steady state, which
             all of its ranks reach together.
     """
-    launches: dict[RankId, list[RankLaunch]] = defaultdict(list)
-    for record, unsteady_of in processes:
-        for number, rank in record.ranks.items():
-            launch = steady_launch(record, rank, unsteady_of(len(rank.ms)))
-            launches[rank_id(record, number)].append(launch)
+    launches = grouped(chain.from_iterable(starmap(rank_launches, processes)))
     ids = sorted(launches, key=lambda id: (id.job, id.rank, natural(id.node)))
     return tuple(_summarize(id, launches[id]) for id in ids)
+
+
+def rank_launches(record: Record, unsteady_of: UnsteadyOf) -> list[tuple[RankId, RankLaunch]]:
+    """The ranks of a process, in their order."""
+    found = []
+    for number, rank in sorted(record.ranks.items()):
+        launch = steady_launch(record, rank, unsteady_of(len(rank.ms)))
+        found.append((rank_id(record, number), launch))
+    return found
 
 
 def peers(ranks: Iterable[RankSummary]) -> list[list[RankSummary]]:

@@ -10,8 +10,8 @@ def test_it_is_told_in_one_sentence(tmp_path: Path) -> None:
     trained(count=400, pauses=20.0).write(tmp_path)
     (found,) = (each for each in report_of([tmp_path]).findings if each.name == "jitter")
     assert found.sentence == (
-        "b: every 40 steps (4.1 s) a step takes 20 ms longer (in forward), on ranks 0-3, each at "
-        "its own step: 1.9% of the time"
+        "b: every 40 steps (4.1 s) a step takes 20 ms longer (in forward), on ranks 0-3: 1.9% of "
+        "the time"
     )
     assert found.place == "ranks 0-3"
     assert found.evidence["steps"] == 40

@@ -52,7 +52,7 @@ def numbers(found: Jitter) -> list[int]:
 def test_staggered_pauses(part: str) -> None:
     steps = {rank: range(7 + 12 * rank, COUNT, 50) for rank in range(4)}
     (found,) = jitters(launches(planted(part, steps)))
-    assert (found.steps, found.spread, found.by_time, found.together) == (50, 0, False, False)
+    assert (found.steps, found.spread, found.by_time) == (50, 0, False)
     assert found.ms == pytest.approx(20, rel=0.05)
     assert found.parts == (part,)
     assert numbers(found) == [0, 1, 2, 3]
@@ -70,7 +70,6 @@ def test_one_rank(rank: int) -> None:
 def test_all_ranks_at_once() -> None:
     steps = {rank: range(3, COUNT, 50) for rank in range(4)}
     (found,) = jitters(launches(planted("host", steps)))
-    assert found.together
     assert found.share == pytest.approx(20 / 50 / 102, rel=0.1)
 
 

@@ -36,15 +36,15 @@ def efficiencies(rows: Rows, is_usable: Callable[[Row], bool]) -> dict[str, Cell
     launch. The note says what it is relative to, or why there is none.
     """
     found: dict[str, Cell] = {}
-    for group, is_sweep in alike_but_nodes(rows):
+    for group, is_known in alike_but_nodes(rows):
         measured = [row for row in group if row.throughput > 0 and is_usable(row)]
-        if not is_sweep:
+        if not is_known:
             found |= {row.name: Cell(note=UNCLEAR) for row in measured}
         elif len(measured) == 1:
             found[measured[0].name] = Cell(note=ALONE)
         elif measured:
             base, note = min(measured, key=attrgetter("nodes")), ""
-            fewest = _fewest_nodes(group)
+            fewest = min(row.nodes for row in group)
             if fewest < base.nodes:
                 note = f"against {base.nodes} nodes: the point of {fewest} has no throughput"
             found |= {row.name: _efficiency(row, base, note) for row in measured}
@@ -67,41 +67,21 @@ def efficiency_of(throughput: float, nodes: int, base: float, base_nodes: int) -
 def alike_but_nodes(rows: Rows) -> Iterator[tuple[list[Row], bool]]:
     """The benchmarks that seem to differ only in their nodes, and whether they are known to.
 
-    Where a number of nodes comes twice, there are several matrices with the same axes. Their names
-    tell them apart. Of a run that did not record these, equal options do, unless they depend on
-    the nodes: what has no equal, or lacks the fewest nodes, may belong to others.
+    They are not where a number of nodes comes twice: the run did not record the names of sweeps
+    with the same axes, say.
     """
     for group in grouped((_settings_but_nodes(row), row) for row in rows).values():
-        if _has_each_once(group):
-            yield group, True
-            continue
-        named = [(row.config.get("sweep") or _options(row), row) for row in group]
-        for part in grouped(named).values():
-            has_name = "sweep" in part[0].config
-            seems_whole = len(part) > 1 and _fewest_nodes(part) == _fewest_nodes(group)
-            yield part, _has_each_once(part) and (has_name or seems_whole)
-
-
-def _fewest_nodes(rows: Rows) -> int:
-    return min(row.nodes for row in rows)
-
-
-def _has_each_once(rows: Rows) -> bool:
-    return len({row.nodes for row in rows}) == len(rows)
+        yield group, len({row.nodes for row in group}) == len(group)
 
 
 def _settings_but_nodes(row: Row) -> tuple[str, ...]:
     if point := row.matrix:
-        kept = {key: str(value) for key, value in point.items()}
-        kept.pop(NODES, None)
+        kept = {key: str(value) for key, value in point.items() if key != NODES}
         program = PROGRAM.sub("", str(row.config.get("program")))
-        return "matrix", scaling(row), program, str(sorted(kept.items()))
-    return "argv", scaling(row), str(row.config.get("group")), _options(row)
-
-
-def _options(row: Row) -> str:
+        return str(row.config.get("sweep")), scaling(row), program, str(sorted(kept.items()))
     argv = row.config.get("argv")
-    return str(sorted(argv.items(), key=str) if isinstance(argv, dict) else argv)
+    options = sorted(argv.items(), key=str) if isinstance(argv, dict) else argv
+    return scaling(row), str(row.config.get("group")), str(options)
 
 
 def scaling(row: Row) -> str:

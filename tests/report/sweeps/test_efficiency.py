@@ -71,7 +71,7 @@ def sweep_of(name: str, rates: dict[int, float], **settings: Any) -> list[Row]:
     return found
 
 
-@pytest.mark.parametrize("differ", [{"program": "b.py"}, {"argv": {"--model": "b"}}])
+@pytest.mark.parametrize("differ", [{"program": "b.py"}, {"sweep": "b"}])
 @pytest.mark.parametrize("first", ["a", "b"])
 def test_a_matrix_is_not_compared_with_another_of_the_same_axes(
     differ: dict[str, Any], first: str

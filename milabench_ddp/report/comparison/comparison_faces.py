@@ -1,6 +1,5 @@
 """The formats of a comparison, which lay out what ``compare`` found: a file and a line in FACES."""
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ...codec import encode_indented
@@ -9,6 +8,7 @@ from ...render.blocks import Block, Bullet, Fact, Section, TableBlock
 from ...render.markdown import markdown_of
 from ...render.text import text_of
 from ...table import Column, Measured, Table, csv_text, given_percent_text, table_from
+from ..grouping import grouped
 from .comparison_model import ComparedBenchmark, ComparedSide, Comparison, SideRate, Unit
 from .sides import Side
 from .verdicts import FALSE, RatioVerdict
@@ -32,7 +32,6 @@ CSV: Mapping[str, str] = {  # the columns, and where their values are in a bench
     "needed": "needed",
     "reason": "reason",
 }
-LONG = 20  # rows; of a longer table, what changed is told by name below it, too
 
 
 def comparison_blocks(comparison: Comparison) -> Iterator[Block]:
@@ -108,14 +107,10 @@ def _side(side: ComparedSide) -> str:
 
 
 def _sentences(comparison: Comparison) -> Iterator[str]:
-    alike: dict[tuple[str, str], list[str]] = {}
-    for each in comparison.benchmarks:
-        if each.reason:
-            alike.setdefault((each.verdict, each.reason), []).append(each.name)
+    told = [each for each in comparison.benchmarks if each.reason]
+    alike = grouped(((each.verdict, each.reason), each.name) for each in told)
     for (verdict, reason), names in alike.items():
         yield f"{verdict}: {shown_names(names)}: {reason}"
-    if len(comparison.benchmarks) > LONG:
-        yield from _changed(comparison)
     if comparison.benchmarks:
         yield ", ".join(_counted(comparison))
     if comparison.verdicts.keys() & {RatioVerdict.SLOWER, RatioVerdict.FASTER}:
@@ -128,14 +123,6 @@ def _sentences(comparison: Comparison) -> Iterator[str]:
     if RatioVerdict.SAME in comparison.verdicts:
         yield f'"same" is within {given_percent_text(comparison.within)}'
     yield from comparison.notes
-
-
-def _changed(comparison: Comparison) -> Iterator[str]:
-    for verdict in (RatioVerdict.SLOWER, RatioVerdict.FASTER):
-        found = [each for each in comparison.benchmarks if each.verdict is verdict]
-        found.sort(key=lambda each: -abs(math.log(each.ratio or 1.0)))
-        if found:
-            yield f"{verdict}: {shown_names([each.name for each in found])}"
 
 
 def _counted(comparison: Comparison) -> Iterator[str]:

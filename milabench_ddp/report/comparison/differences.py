@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from ...errors import shown_names
 from ...results.records import Record, Run, mapping_or_empty
 from ..clocks import sm_clock
+from ..grouping import grouped
 from ..pooling import Difference, differences_of
 from .comparison_model import SideDifference
 from .sides import Side
@@ -23,13 +24,13 @@ def side_differences(before: Side, after: Side) -> list[SideDifference]:
 
 def _recorded(before: Side, after: Side, names: Sequence[str]) -> Iterator[SideDifference]:
     folders = {str(run.path) for run in before.runs}, {str(run.path) for run in after.runs}
-    benchmarks_of: dict[tuple[str, str, str], list[str]] = {}
+    found = []
     for difference in differences_of([*before.runs, *after.runs]):
         first, second = (_values(difference, side) for side in folders)
         if first and second and first != second:
             name, key = _setting(difference.field, names)
-            benchmarks_of.setdefault((key, first, second), []).append(name)
-    for (key, first, second), of in benchmarks_of.items():
+            found.append(((key, first, second), name))
+    for (key, first, second), of in grouped(found).items():
         those = shown_names([name for name in of if name], SHOWN)
         yield SideDifference(f"{those}: {key}" if those else key, first, second)
 
@@ -71,10 +72,10 @@ def _gpus(record: Record) -> Iterator[str]:
 
 
 def _clocks(before: Side, after: Side, names: Sequence[str]) -> Iterator[SideDifference]:
-    apart: dict[tuple[str, str], list[str]] = {}
+    apart = []
     for name in names:
         first, second = (sm_clock(side.rows[name].measuring) for side in (before, after))
         if abs(second - first) > CLOCKS_APART * first:
-            apart.setdefault((f"{first:.0f} MHz", f"{second:.0f} MHz"), []).append(name)
-    for values, of in apart.items():
+            apart.append(((f"{first:.0f} MHz", f"{second:.0f} MHz"), name))
+    for values, of in grouped(apart).items():
         yield SideDifference(f"{shown_names(of, SHOWN)}: mean SM clock", *values)

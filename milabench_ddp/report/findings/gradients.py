@@ -2,9 +2,17 @@
 
 from collections import Counter
 
-from ...results.records import Payload, is_finite
+from ...results.records import Payload, is_finite, mapping_or_empty
+from ..finding import filled
 from ..model import Row
 from .finder import Finds, Found, finding
+
+# What a check compared; a part in brackets is said if its words are known
+GRADIENTS = (
+    "its gradients differ[ by {by}] (relative, at most {limit}) from those of {reference}"
+    "[ in {precision}][ after {steps} steps][, with {covers}][, {leaves_out} not checked]"
+    "[; in the first step in {own} by {own_by} (at most {own_limit})]"
+)
 
 
 @finding(
@@ -32,23 +40,26 @@ def _checked(row: Row, *, ok: bool) -> Finds:
 
 
 def _gradients(check: Payload) -> str:
-    limit, reference = check.get("tolerance"), check.get("reference", "the reference")
-    sentence = f"its gradients differ{_by(check)} (relative, at most {limit}) from those of "
-    sentence += f"{reference}"
-    if isinstance(check.get("precision"), str):
-        sentence += f" in {check['precision']}"
-    if isinstance(check.get("steps"), int):
-        sentence += f" after {check['steps']} steps"
-    for key, words in (("covers", ", with {}"), ("leaves_out", ", {} not checked")):
-        if isinstance(parts := check.get(key), list) and parts:
-            sentence += words.format(" and ".join(map(str, parts)))
-    own = check.get("in_own_types")
-    if isinstance(own, dict):
-        limit = own.get("tolerance")
-        sentence += f"; in the first step in {own.get('precision')}{_by(own)} (at most {limit})"
-    return sentence
+    own = mapping_or_empty(check.get("in_own_types"))
+    words = {
+        "limit": check.get("tolerance"),
+        "reference": check.get("reference", "the reference"),
+        "by": _by(check),
+        "precision": check.get("precision"),
+        "steps": check.get("steps"),
+        "covers": _listed(check.get("covers")),
+        "leaves_out": _listed(check.get("leaves_out")),
+        "own": own.get("precision"),
+        "own_by": _by(own),
+        "own_limit": own.get("tolerance"),
+    }
+    return filled(GRADIENTS, words)
+
+
+def _listed(parts: object) -> str:
+    return " and ".join(map(str, parts)) if isinstance(parts, list) else ""
 
 
 def _by(check: Payload) -> str:
     error = check.get("gradient_error")
-    return f" by {error:.2g}" if is_finite(error) else ""
+    return f"{error:.2g}" if is_finite(error) else ""

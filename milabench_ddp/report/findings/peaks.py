@@ -1,7 +1,6 @@
 """Findings about the FLOP/s that programs claim, and the peak that they are a fraction of."""
 
 import math
-from collections import Counter
 
 from ...table import Measured
 from ..mfu import HARDWARE_RATIO
@@ -13,8 +12,8 @@ from .finder import Finds, Found, Measurements, finding, in_some_of
 # One of two speeds is wrong, and nothing here tells which.
 @finding(
     "error",
-    "no MFU: it claims {claimed} TFLOP/s on a device[, and {peak} reached only {measured} TFLOP/s "
-    "in {precision}: one of the two is wrong]",
+    "no MFU: it claims {claimed:.6g} TFLOP/s on a device[, and {peak} reached only {tflop_s:.6g} "
+    "TFLOP/s in {precision}: one of the two is wrong]",
     "check the FLOP of its model, and its precision",
 )
 def above_peak(row: Row) -> Finds:
@@ -22,13 +21,9 @@ def above_peak(row: Row) -> Finds:
     reached, peak = row.used.impossible, row.used.peak
     if peak is None or math.isnan(reached):
         return
-    claimed, measured = f"{reached:.4g}", f"{peak.tflop_s:.4g}"
-    if claimed == measured:
-        claimed, measured = f"{reached:.8g}", f"{peak.tflop_s:.8g}"
-    words = {"claimed": claimed, "precision": peak.precision, "measured": measured}
+    words = {"claimed": reached, "precision": peak.precision}
     words["peak"] = peak.benchmark if reached > 0 else ""
-    evidence = {TFLOPS: reached, "tflop_s": peak.tflop_s}
-    yield Found("", evidence, words)
+    yield Found("", {TFLOPS: reached, "tflop_s": peak.tflop_s}, words)
 
 
 @finding(
@@ -50,15 +45,12 @@ def hardware_above_peak(row: Row) -> Finds:
 def speed_not_finite(row: Row) -> Finds:
     """TFLOP/s and step times that are infinite or NaN, and are left out."""
     for name in (TFLOPS, HARDWARE_RATIO, "step_ms"):
-        told = {process.record.tag: process.record.not_finite.get(name) for process in row.counted}
-        found = {tag: counts for tag, counts in told.items() if counts}
-        values: Counter[str] = Counter()
-        for counts in found.values():
-            values += counts
+        records = [process.record for process in row.counted]
+        found = [record for record in records if record.not_finite.get(name)]
         if found:
-            where = in_some_of(found, row.counted)
+            values, where = found[0].not_finite[name], in_some_of(found, records)
             words = {"name": name, "value": next(iter(values)), "where": where}
-            yield Found(next(iter(found)), {"values": dict(values)}, words)
+            yield Found(found[0].tag, {"values": dict(values)}, words)
 
 
 @finding(

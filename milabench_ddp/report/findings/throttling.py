@@ -35,8 +35,7 @@ def foreign_process(row: Row) -> Finds:
 
 @finding(
     "warning",
-    "{place} {came} the heat that slows it down[, and was {above:.0f} degrees above it][ (it was "
-    "at {temperature:.0f} C)]",
+    "{place} {came} the heat that slows it down[ (it was at {temperature:.0f} C)]",
     "look at its cooling and its neighbours",
     section="devices",
 )
@@ -48,8 +47,7 @@ def hot(row: Row) -> Finds:
         if left < HOT:
             hottest = largest(sample.temperature for sample in in_use)
             came = f"came within {left:.0f} degrees of" if left > 0 else "reached"
-            words = {"came": came, "above": -left if left < 0 else None}
-            yield Found(label, {"headroom": left, "temperature": hottest}, words)
+            yield Found(label, {"headroom": left, "temperature": hottest}, {"came": came})
 
 
 def _devices_clocked(row: Row) -> Looked:

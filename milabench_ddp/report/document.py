@@ -75,7 +75,7 @@ def _energy(benchmark: ReportedBenchmark) -> EnergyReport | None:
 
 
 def _mean_ledger(benchmark: ReportedBenchmark) -> Mapping[str, float]:
-    return mean_items([items for _, items in ledger_by_rank(benchmark.row)])
+    return mean_items(ledger_by_rank(benchmark.row).values())
 
 
 def _told(benchmark: ReportedBenchmark) -> Mapping[str, Struct]:

@@ -6,8 +6,8 @@ deviation over processes, ranks and repeats.
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Mapping
+from itertools import chain
 from operator import attrgetter
 
 from msgspec import Struct
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from ...errors import SelectionError, one_of
 from ...table import Measured
 from ..fields import BENCHMARK, PEAK, Field, ReportedBenchmark
+from ..grouping import grouped
 from ..model import Row, Rows
 from ..statistics.values import NAN
 from ..tables import REPORT_TABLES, TABLES
@@ -87,9 +88,7 @@ def metric_of(name: str, rows: Rows, is_usable: Callable[[Row], bool]) -> Metric
         return Metric(meaning, lambda row: found.get(row.name, Cell()), ".2f")
     if name in METRICS:
         return METRICS[name]
-    reported: set[str] = set()
-    for row in rows:
-        reported |= reported_numbers(row).keys()
+    reported = set(chain.from_iterable(map(reported_numbers, rows)))
     if name in reported:
         return Metric(
             "the mean of what the programs reported, and the standard deviation over processes, "
@@ -105,10 +104,7 @@ def reported_numbers(row: Row) -> dict[str, Told]:
 
     The shares of the parts of a step are those of the steady state.
     """
-    shares: dict[str, list[float]] = defaultdict(list)
-    for rank in row.ranks:
-        for part, share in rank.shares.items():
-            shares[part].append(share)
+    shares = grouped(chain.from_iterable(rank.shares.items() for rank in row.ranks))
     return {**row.told, **{part: Told(tuple(found)) for part, found in shares.items()}}
 
 

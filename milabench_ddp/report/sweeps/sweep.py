@@ -10,9 +10,9 @@ column for each number of nodes.
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,6 +22,7 @@ from ...errors import SelectionError
 from ...table import Column, Table
 from ..clocks import taken_while
 from ..failures import CellState, cell_state
+from ..grouping import grouped
 from ..model import Report, Row, Rows
 from . import ddp_experiments
 from .metrics import Metric, metric_of
@@ -102,11 +103,8 @@ def sweeps_of(report: Report, metric_name: str, fewest_axes: int = 1) -> Iterato
         report: with our own formulas, not milabench's.
         fewest_axes: in how many settings the benchmarks of a sweep differ at least.
     """
-    rows_of: dict[str, list[Row]] = defaultdict(list)
-    for row in _all_benchmarks(report):
-        if row.matrix:
-            rows_of[str(row.config.get("sweep") or "")].append(row)
-    for name, rows in rows_of.items():
+    swept = [row for row in _all_benchmarks(report) if row.matrix]
+    for name, rows in grouped((str(row.config.get("sweep") or ""), row) for row in swept).items():
         if len(differing(rows)) >= fewest_axes:
             with suppress(SelectionError):
                 part = replace(report, rows=tuple(rows), planned={})
@@ -161,14 +159,12 @@ def sweep_table(sweep: Sweep) -> Table:
     """
     layout = sweep.layout
     lines = []
-    beside: dict[str, None] = {}
     for title in sweep.blocks:
-        for label, cells in sweep.lines(title):
-            lines.append(((title, *label), cells))
-            if any(cell.spread > 0 for cell in cells):
-                beside["spread"] = None
-            if any(cell.stdev >= 0 for cell in cells):
-                beside["stdev"] = None
+        lines += [((title, *label), cells) for label, cells in sweep.lines(title)]
+    every = list(chain.from_iterable(cells for _, cells in lines))
+    beside = ["spread"] if any(cell.spread > 0 for cell in every) else []
+    if any(cell.stdev >= 0 for cell in every):
+        beside.append("stdev")
     names = [layout.titles, *layout.corner]
     for column in sweep.columns:
         names += [column, *(f"{column}_{name}" for name in beside)]

@@ -1,9 +1,8 @@
 """The ledger of a step: where its time goes, for each rank and for the job."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
-from ...hostlist import natural
 from ...table import Column
 from ..completeness import of_how_many
 from ..model import Row
@@ -23,7 +22,7 @@ HIDDEN = "hidden"  # communication behind the backward pass: it is in no item of
 Items = Mapping[str, float]  # ms
 
 
-def ledger_by_rank(row: Row) -> Iterator[tuple[RankId, Items]]:
+def ledger_by_rank(row: Row) -> dict[RankId, Items]:
     """The items of each rank in ms, the mean over launches."""
     found: dict[RankId, list[Items]] = defaultdict(list)
     for process in counted(row.processes):
@@ -35,25 +34,24 @@ def ledger_by_rank(row: Row) -> Iterator[tuple[RankId, Items]]:
             for place, id in enumerate(times.ids):
                 of_rank = {name: float(ms[place]) for name, ms in items.items()}
                 found[id].append({**of_rank, HIDDEN: hidden[place]})
-    for id in sorted(found, key=lambda id: (id.job, id.rank, natural(id.node))):
-        yield id, mean_items(found[id])
+    return {rank.id: mean_items(found[rank.id]) for rank in row.ranks if rank.id in found}
 
 
 def ranks_of(row: Row) -> list[RankOfRow]:
-    ledger_of = dict(ledger_by_rank(row))
+    ledger_of = ledger_by_rank(row)
     return [RankOfRow(rank, ledger_of.get(rank.id, {})) for rank in row.ranks]
 
 
-def mean_items(several: list[Items]) -> Items:
+def mean_items(several: Collection[Items]) -> Items:
     names = dict.fromkeys(name for items in several for name in items)
     return {name: mean(items.get(name, 0.0) for items in several) for name in names}
 
 
 def _ledgers(row: Row) -> Iterator[Mapping[str, object]]:
     """The ledger of all ranks that tell what is exposed, then that of each."""
-    by_rank = dict(ledger_by_rank(row))
+    by_rank = ledger_by_rank(row)
     if by_rank:
-        yield _shown("all", "", mean_items(list(by_rank.values())))
+        yield _shown("all", "", mean_items(by_rank.values()))
     stages = {rank.id: stages_text(rank.stages) for rank in row.ranks}
     for id, items in by_rank.items():
         yield _shown(id.label, stages[id], items)

@@ -31,10 +31,9 @@ class Share(Column, frozen=True):
         return without_exponent(100 * value, ".1g") + "%"
 
 
-# What milabench has, in its order, and what stands beside it
+# What milabench has, in its order
 MILABENCH = ("name", "fail", "n", "ngpu", "perf", "sem", "std", "peak_memory", "score", "weight")
 KINDS = {"perf": Rate, "score": Rate, "sem": Share, "std": Share}
-BESIDE = ("unit", "drift", "sm_clock", "held_down_by")
 
 
 def table_of(report: Report) -> Table:
@@ -55,7 +54,7 @@ def main_table(rows: Rows) -> Table:
 
 def milabench_table(rows: Rows) -> Table:
     by_name = {each.name: each for each in MAIN}
-    columns = [_of_milabench(by_name[name]) for name in (*MILABENCH, *BESIDE)]
+    columns = [_of_milabench(by_name[name]) for name in (*MILABENCH, "unit")]
     return without_unknown(table_from(columns, map(ReportedBenchmark, rows)), always=len(MILABENCH))
 
 

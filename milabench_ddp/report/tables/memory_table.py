@@ -1,17 +1,13 @@
 """The table of memory: the peaks of each rank by phase, and how near it came to its limit."""
 
-from functools import partial
+from operator import methodcaller
 
 from ...table import Column
-from ..memory import RankMemory, memories
+from ..memory import memories
 from .selection import TableOf
 from .step_tables import PARTS
 
 PHASES = ("build", "forward", "backward", "forward_backward", "optimizer")
-
-
-def _phase(phase: str, rank: RankMemory) -> float:
-    return rank.phase(phase)
 
 
 memory_phases = TableOf(
@@ -19,7 +15,7 @@ memory_phases = TableOf(
     lambda row: [rank for rank in memories(row) if rank.numbers],
     (
         Column("rank", "", "id.label"),
-        *(Column(PARTS.get(phase, phase), ".0f", partial(_phase, phase)) for phase in PHASES),
+        *(Column(PARTS.get(phase, phase), ".0f", methodcaller("phase", phase)) for phase in PHASES),
         Column("allocated", ".0f", "allocated"),
         Column("reserved", ".0f", "reserved"),
         Column("fragmented", ".1%", "fragmented"),

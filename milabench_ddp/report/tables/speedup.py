@@ -28,10 +28,10 @@ def speedup(rows: Rows) -> Table:
         if not isinstance(name, str):
             continue
         base = named.get(name)
-        reason = _why_none(row, base)
+        reason = _why_none(row, base) if base else f"{name} was not run"
         if base is None or reason:
             values.append((row.name, name, NAN))
-            notes.append(f"({row.name} has no speed-up: {reason or f'{name} was not run'})")
+            notes.append(f"({row.name} has no speed-up: {reason})")
         else:
             values.append((row.name, name, _ratio(row, base)))
             compared |= {row.name: row, name: base}
@@ -39,9 +39,7 @@ def speedup(rows: Rows) -> Table:
     return Table(columns, tuple(values), "Speed-up", tuple(notes))
 
 
-def _why_none(row: Row, base: Row | None) -> str:
-    if base is None:
-        return ""
+def _why_none(row: Row, base: Row) -> str:
     if base is row:
         return "it is relative to itself"
     for each in (row, base):

@@ -66,9 +66,11 @@ def bert(run: Path) -> None:
     payloads = [told(model=facts | {"step_ms": 125.0, "tflops_per_gpu": 280.0})]
     for rank in range(16):
         forward = 44.0 if rank == 11 else 40.0 + 0.01 * (rank % 5)
+        ms = [125.0 + 0.01 * (k % 7) + 0.001 * rank for k in range(40)]
+        of = {"forward": forward, "backward": 120.0 - forward, "optimizer": 4.0}
+        own = {part: [each] * 40 for part, each in of.items()}
         payloads += [
-            parts(rank, forward=forward, backward=120.0 - forward, optimizer=4.0, data=1.0),
-            steps(rank, [125.0 + 0.01 * (k % 7) + 0.001 * rank for k in range(40)], [1.0] * 40),
+            steps(rank, ms, [1.0] * 40, parts=own),
             told(rank, memory_peak=[30000.0 + rank, 32000.0]),
         ]
     values = rates([8000.0 + k % 7 for k in range(40)], units="tokens/s", steps=1)

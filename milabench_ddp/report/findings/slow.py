@@ -84,7 +84,7 @@ def _ranks_compared(row: Row) -> Looked:
         return 0
     if why := row.reported("model").get("waits_unknown"):
         return str(why)
-    groups = [[rank for rank in group if rank.local] for group in peers(row.ranks)]
+    groups = [[rank for rank in group if rank.blocks] for group in peers(row.ranks)]
     if not any(groups):
         return "no rank tells its own work"
     if all(len(group) < 2 for group in groups):

@@ -156,7 +156,7 @@ def _summarize(id: RankId, launches: Sequence[RankLaunch]) -> RankSummary:
         {part: mean(each.get(part, 0.0) for each in shares) for part in _names(shares)},
         part_ms,
         local,
-        _error(launches, local, part_ms),
+        _error(launches),
         largest(launch.rank.allocated for launch in launches),
         largest(launch.rank.reserved for launch in launches),
         blocks,
@@ -198,17 +198,13 @@ def _by_blocks(local: Mapping[str, float], blocks: LaunchBlocks) -> Mapping[str,
     return {name: level / whole * ms for name, ms in local.items()}
 
 
-def _error(launches: Sequence[RankLaunch], local: Mapping[str, float], part_ms: PartTimes) -> float:
+def _error(launches: Sequence[RankLaunch]) -> float:
     """The standard error of the local time, as if its steps were independent; NaN if unknown."""
     own = [found for launch in launches if (found := launch.own()) is not None]
-    if own:
-        whole = np.concatenate([work + data for work, data in own])
-        return float(whole.std()) / math.sqrt(len(whole))
-    if not local:
+    if not own:
         return NAN
-    steps = sum(len(launch.rank.ms) for launch in launches)
-    deviations = [part_ms[name][1] for name in local]
-    return math.hypot(*deviations) / math.sqrt(max(steps, 1))
+    whole = np.concatenate([work + data for work, data in own])
+    return float(whole.std()) / math.sqrt(len(whole))
 
 
 def _mean_parts(launches: Sequence[PartTimes]) -> PartTimes:

@@ -35,8 +35,7 @@ slowest in each block: of ranks that are alike, some k are so with a probability
 (1 - blocks)``, which must be at most 1 %; blocks that are like their neighbours count as fewer.
 Where steps are correlated by up to 0.7, at most 1 % of jobs without a slow rank name one. The same
 holds for ranks that are slow in one half of the steps of each launch, which takes 8 blocks: 48
-steps in all. If the programs tell only means and deviations over all steps, a straggler is one of
-three ranks or more whose excess is also 3 deviations of its own steps.
+steps in all. Ranks that tell only means over all steps are not compared.
 """
 
 import math
@@ -58,10 +57,9 @@ MATTERS = 0.01  # of a step
 STABLE = 0.9  # of the blocks
 ENOUGH, LEAST = 1 / 2, 1 / 4  # of the median excess, in a block
 VARIES = 2.0  # standard deviations of a block
-REGULAR = 3.0  # deviations of a rank's own steps
 FEWEST_STEPS = 16  # with fewer, a rank must be the slowest in each block
 CHANCE = 0.01  # that one of ranks that are alike is so
-FEWEST_RANKS = 3  # of few steps, or only means: of two, either could be the slow one
+FEWEST_RANKS = 3  # of few steps: of two, either could be the slow one
 HALVES = (" in the first half", " in the second half")
 
 
@@ -98,14 +96,11 @@ def stragglers(
 
     With ``always`` they are the slowest in each block, which they also are where steps are few.
     """
-    known = [rank for rank in ranks if rank.local]
-    if all(rank.blocks for rank in known):
-        least = fewest_steps(known)
-        blocks = {rank.id: rank.blocks for rank in known if rank.steps >= least}
-        is_short = any(rank.steps < FEWEST_STEPS for rank in known)
-        slow = slower_places(blocks, always=always or is_short)
-    else:
-        slow = _by_means(known)
+    known = [rank for rank in ranks if rank.blocks]
+    least = fewest_steps(known)
+    blocks = {rank.id: rank.blocks for rank in known if rank.steps >= least}
+    is_short = any(rank.steps < FEWEST_STEPS for rank in known)
+    slow = slower_places(blocks, always=always or is_short)
     step = median(rank.median for rank in known)
     typical = median(rank.local_ms for rank in known if rank.id not in slow)
     late = [rank for rank in known if rank.id in slow]
@@ -114,10 +109,8 @@ def stragglers(
 
 
 def can_be_judged(ranks: Sequence[RankSummary]) -> bool:
-    known = [rank for rank in ranks if rank.local]
-    if all(rank.blocks for rank in known):
-        return len(known) > 1 and min(rank.steps for rank in known) >= fewest_steps(known)
-    return len(known) >= FEWEST_RANKS
+    known = [rank for rank in ranks if rank.blocks]
+    return len(known) > 1 and min(rank.steps for rank in known) >= fewest_steps(known)
 
 
 def fewest_steps(ranks: Sequence[RankSummary]) -> int:
@@ -210,19 +203,6 @@ def _is_steady(excesses: Sequence[float]) -> bool:
     error = MEDIAN_TO_MEAN * robust_std(excesses, level)
     error *= math.sqrt((1 + alike) / (1 - alike) / len(found))
     return level > SURE * error
-
-
-def _by_means(ranks: Sequence[RankSummary]) -> set[RankId]:
-    if len(ranks) < FEWEST_RANKS:
-        return set()
-    level = median(rank.local_ms for rank in ranks)
-    far = max(SLOW * level, FAR * robust_std((rank.local_ms for rank in ranks), level))
-    slow = set()
-    for rank in ranks:
-        deviations = max(SURE, REGULAR * math.sqrt(max(rank.steps, 1)))
-        if rank.local_ms - level > max(far, deviations * rank.local_error):
-            slow.add(rank.id)
-    return slow
 
 
 def slowest_part(rank: RankSummary, ranks: Sequence[RankSummary]) -> str:

@@ -47,7 +47,7 @@ def test_what_each_rank_measured(tmp_path: Path) -> None:
     assert (first.id.label, first.steps, first.median, first.waited) == ("rank 0", 3, 100.0, 2.0)
     assert first.local == {"forward": 30.0, "optimizer": 8.0, "data": 2.0}
     assert second.local_ms == 50.0
-    assert second.local_error == pytest.approx(math.hypot(0.4, 0.08, 0.02) / 2)
+    assert math.isnan(second.local_error)  # its own work in each step is not known
     assert (second.allocated, second.reserved) == (10.0, 20.0)
     assert first.shares["backward"] == pytest.approx(0.6)
     assert math.isnan(first.allocated)

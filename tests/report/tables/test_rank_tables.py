@@ -5,21 +5,23 @@ import pytest
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.tables.rank_tables import ranks as every_rank
 from milabench_ddp.report.tables.rank_tables import stragglers as slowest_ranks
-from tests.support.result_files import config, end, job, parts, start, steps, told, write
+from tests.support.result_files import config, end, job, start, steps, told, write
 from tests.support.trained_ranks import trained as job_of
 
 
 def test_the_slowest_the_fastest_and_the_one_with_most_own_work(tmp_path: Path) -> None:
-    of = [parts(rank, forward=ms, optimizer=5.0, data=5.0) for rank, ms in enumerate((40, 60, 42))]
-    timed = [steps(rank, [100.0 + rank] * 3) for rank in range(3)]
+    timed = []
+    for rank, forward in enumerate((40.0, 60.0, 42.0)):
+        parts = {"forward": [forward] * 16, "optimizer": [5.0] * 16}
+        timed.append(steps(rank, [100.0 + rank] * 16, [5.0] * 16, parts=parts))
     model = told(model={"mode": "ddp"})
-    write(tmp_path, "b.0", job("b", 3), start(), model, *of, *timed, end())
+    write(tmp_path, "b.0", job("b", 3), start(), model, *timed, end())
     rows = report_of([tmp_path]).rows
     assert slowest_ranks(rows).rows == (
         ("b", 3, 102.0, "rank 2", 100.0, "rank 0", 70.0, "rank 1", 70.0 / 51.0 - 1, "forward"),
     )
     assert [line[1:5] for line in every_rank(rows).rows] == [
-        (f"rank {k}", None, 3, 100.0 + k) for k in range(3)
+        (f"rank {k}", None, 16, 100.0 + k) for k in range(3)
     ]
 
 

@@ -3,6 +3,7 @@
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from itertools import chain
 from operator import attrgetter
 
 from msgspec import Struct
@@ -43,15 +44,11 @@ def lost_device(measured: Measurements) -> Finds:
     """Devices that did not answer, also those that a validation could not measure for that."""
     yield from _problems(measured, lambda problem: problem.is_fault and problem.is_lost)
     validated = {row.name for row in measured.rows if row.validates}
-    notes = [
-        (_on_node(record, note), record.node)
-        for record in measured.records
-        if record.name in validated
-        for note in _notes(record)
-        if _LOST_BEFORE in note
-    ]
-    for sentence, node in dict.fromkeys(notes):
-        yield Found(words={"problem": sentence}, nodes=(node,))
+    records = [record for record in measured.records if record.name in validated]
+    notes = [(note, record.node) for record in records for note in _notes(record)]
+    for note, node in dict.fromkeys(notes):
+        if _LOST_BEFORE in note:
+            yield Found(words={"problem": note}, nodes=(node,))
 
 
 @finding(
@@ -114,7 +111,7 @@ def _devices(measured: Measurements) -> list[_Device]:
 
 def _devices_with_ecc(measured: Measurements) -> Looked:
     devices = _devices(measured)
-    counting = sum(any(each.ecc is not None for _, each in device.samples) for device in devices)
+    counting = sum(bool(device.uncorrected) for device in devices)
     return counting or ("no counts of ECC" if devices else 0)
 
 
@@ -250,17 +247,14 @@ def lowered_power_cap(measured: Measurements) -> Finds:
 @finding("note", "{problem}", of_runs=True)
 def device_note(measured: Measurements) -> Finds:
     """Devices that lack sensors, those that were left out, and mistakes of programs."""
-    left_out = []
-    for record in measured.records:
-        left_out += [_on_node(record, note) for note in _notes(record)]
-    for sentence in dict.fromkeys(left_out):
-        yield Found(words={"problem": sentence})
+    for note in dict.fromkeys(chain.from_iterable(map(_notes, measured.records))):
+        yield Found(words={"problem": note})
     yield from _problems(measured, lambda problem: severity_of(problem) == "note")
 
 
 def _notes(record: Record) -> list[str]:
     notes = record.accelerators.get("notes")
-    return list(map(str, notes)) if isinstance(notes, list) else []
+    return [_on_node(record, str(note)) for note in notes] if isinstance(notes, list) else []
 
 
 def _problems(measured: Measurements, is_meant: Callable[[DeviceProblem], bool]) -> Finds:

@@ -8,7 +8,7 @@ not known, the steps of one rank tell that pauses recur, but not whose they are.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -19,7 +19,6 @@ from ..statistics.periodicity import Pauses, Recurrence, excess_of, pauses_of, r
 from .rank_launch import EXPOSED, RankLaunch
 from .rank_summary import RankId
 
-LONGEST = 1 << 18  # steps: longer series are searched in pieces, for distances up to a third
 MOSTLY, PARTLY = 0.7, 0.2  # the share of a pause in the part that is named, or in each of several
 SURER = 1.2  # distances in time count if their probability is this power of that in steps
 COLLECTOR = "Python's garbage collector"
@@ -42,17 +41,12 @@ class Jitter(Struct, frozen=True):
 
 
 class _Series(Struct, frozen=True):
-    """Some steps in a row of a rank in a launch; times in ms."""
+    """The steps of a rank in a launch."""
 
     id: RankId
     launch: RankLaunch
-    first: int  # step
-    ms: Floats  # of the whole steps
-    times: Floats  # of what is searched
+    times: Floats  # in ms, of what is searched
     pauses: Pauses
-
-    def piece(self, values: Floats) -> Floats:
-        return values[self.first : self.first + len(self.times)]
 
 
 # Series with the steps of each that pause
@@ -70,7 +64,7 @@ class _Recurring(Struct, frozen=True):
 def jitters(launches: Launches) -> list[Jitter]:
     known = [pair for pair in launches if pair[1].own() is not None]
     for with_data in (True, False) if known else (True,):
-        series = list(_pieces(known or _first_ranks(launches), with_data))
+        series = [_series(*pair, with_data) for pair in known or _first_ranks(launches)]
         found = _recurring(series)
         if found:
             return [_jitter(series, one, is_known=bool(known)) for one in found]
@@ -85,25 +79,24 @@ def _first_ranks(launches: Launches) -> Launches:
     return list(first.values())
 
 
-def _pieces(launches: Launches, with_data: bool) -> Iterator[_Series]:
-    for id, launch in launches:
-        work, data = launch.own() or (launch.ms, 0.0 * launch.ms)
-        times = work + data if with_data else work
-        for first in range(0, len(times), LONGEST):
-            ms, piece = (each[first : first + LONGEST] for each in (launch.ms, times))
-            yield _Series(id, launch, first, ms, piece, pauses_of(piece))
+def _series(id: RankId, launch: RankLaunch, with_data: bool) -> _Series:
+    work, data = launch.own() or (launch.ms, 0.0 * launch.ms)
+    times = work + data if with_data else work
+    return _Series(id, launch, times, pauses_of(times))
 
 
 def _recurring(series: Sequence[_Series]) -> list[_Recurring]:
-    in_steps = _recurring_at([np.arange(len(each.ms)) for each in series], series)
+    in_steps = _recurring_at([np.arange(len(each.times)) for each in series], series)
     if in_steps and in_steps[0].found.spread == 0:
         return in_steps
-    paused = [np.median(each.ms) for each in series if len(each.pauses.at)]
+    paused = [np.median(each.launch.ms) for each in series if len(each.pauses.at)]
     unit_s = float(np.median(paused)) / 1e3 if paused else 0.0
     if not unit_s > 0:
         return in_steps
     # the pauses by the time at which their steps begin
-    places = [((np.cumsum(each.ms) - each.ms) / 1e3 / unit_s).astype(int) for each in series]
+    places = []
+    for ms in (each.launch.ms for each in series):
+        places.append(((np.cumsum(ms) - ms) / 1e3 / unit_s).astype(int))
     in_time = _recurring_at(places, series, unit_s)
     if not in_time or (in_steps and in_time[0].found.log_p > SURER * in_steps[0].found.log_p):
         return in_steps
@@ -129,7 +122,7 @@ def _recurring_at(
 
 def _jitter(series: Sequence[_Series], one: _Recurring, *, is_known: bool) -> Jitter:
     members = [(series[k], at) for k, at in one.steps.items()]
-    step_s = float(np.mean(np.concatenate([each.ms for each, _ in members]))) / 1e3
+    step_s = float(np.mean(np.concatenate([each.launch.ms for each, _ in members]))) / 1e3
     unit = 1.0 if one.unit_s is None else one.unit_s / step_s
     excess = np.concatenate([excess_of(each.times)[at] for each, at in members])
     return Jitter(
@@ -150,11 +143,11 @@ def _parts(members: Members) -> tuple[str, ...]:
     longer: dict[str, float] = defaultdict(float)
     collected = whole = 0.0
     for each, at in members:
-        collected += float(each.piece(each.launch.collected())[at].sum())
+        collected += float(each.launch.collected()[at].sum())
         whole += float(excess_of(each.times)[at].sum())
         for name, times in each.launch.parts.items():
             if name != EXPOSED:
-                longer[name] += max(float(excess_of(each.piece(times))[at].sum()), 0.0)
+                longer[name] += max(float(excess_of(times)[at].sum()), 0.0)
     if collected >= MOSTLY * whole:
         return (COLLECTOR,)
     names = sorted(longer, key=lambda name: -longer[name])
@@ -165,9 +158,9 @@ def _parts(members: Members) -> tuple[str, ...]:
 
 
 def _share(series: Sequence[_Series], one: _Recurring) -> float:
-    places_of = [((each.launch.record.path, each.first), k) for k, each in enumerate(series)]
     lost = whole = 0.0
-    for places in grouped(places_of).values():
+    places_of = grouped((each.launch.record.path, k) for k, each in enumerate(series))
+    for places in places_of.values():
         if one.steps.keys().isdisjoint(places):
             continue
         length = min(len(series[k].times) for k in places)
@@ -178,5 +171,5 @@ def _share(series: Sequence[_Series], one: _Recurring) -> float:
             if len(at):
                 usual[row, at] -= np.maximum(excess_of(times[row])[at], 0.0)
         lost += float((times.max(axis=0) - usual.max(axis=0)).sum())
-        whole += float(series[places[0]].ms.sum())
+        whole += float(series[places[0]].launch.ms.sum())
     return lost / whole if whole else 0.0

@@ -114,12 +114,6 @@ def test_steps_without_pauses(count: int) -> None:
     assert jitters([]) == []
 
 
-def test_a_long_series_is_searched_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("milabench_ddp.report.ranks.jitter.LONGEST", 500)
-    (found,) = jitters(launches(planted("host", {3: range(3, 1300, 50)}, count=1300)))
-    assert (found.steps, numbers(found), found.count) == (50, [3], 26)
-
-
 @pytest.mark.parametrize(("ms", "part"), [(19.0, COLLECTOR), (2.0, "forward")])
 def test_the_garbage_collector_is_named_if_it_takes_the_time(ms: float, part: str) -> None:
     at = tuple(range(3, COUNT, 50))

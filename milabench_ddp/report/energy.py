@@ -15,7 +15,7 @@ from ..results.records import is_finite
 from .grouping import grouped
 from .model import Row
 from .monitored import Monitored
-from .statistics.mean_power import APART, SHORTEST, MeanPower, by_counter, by_power
+from .statistics.mean_power import APART, SHORTEST, MeanPower, Readings, by_counter, by_power
 from .statistics.values import NAN
 
 AVERAGED = 1.0  # seconds: a sample of the power is the mean over the last one, on most devices
@@ -93,7 +93,7 @@ def _energy(devices: Collection[Monitored], rate: float) -> Energy | None:
 def _power(
     devices: Iterable[Monitored],
     name: str,
-    measure: Callable[[Sequence[tuple[float, float]], float, float], MeanPower | None],
+    measure: Callable[[Readings, float, float], MeanPower | None],
     delay: float = 0.0,
 ) -> MeanPower | None:
     """The power of several devices; their errors add up, because they share their ups and downs.

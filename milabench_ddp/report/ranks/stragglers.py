@@ -60,6 +60,7 @@ VARIES = 2.0  # standard deviations of a block
 FEWEST_STEPS = 16  # with fewer, a rank must be the slowest in each block
 CHANCE = 0.01  # that one of ranks that are alike is so
 FEWEST_RANKS = 3  # of few steps: of two, either could be the slow one
+Excesses = Mapping[RankId, Sequence[float]]  # of each rank in groups of blocks
 HALVES = (" in the first half", " in the second half")
 
 
@@ -132,8 +133,8 @@ def slower_places(blocks: Mapping[RankId, LaunchBlocks], *, always: bool = False
     return {id for id in slow if median(excesses[WHOLE][id]) > SLOW}
 
 
-def _excesses(blocks: Mapping[RankId, LaunchBlocks]) -> dict[str, dict[RankId, list[float]]]:
-    """The excesses of each rank in groups of blocks, as a whole and in each part."""
+def _excesses(blocks: Mapping[RankId, LaunchBlocks]) -> Mapping[str, Excesses]:
+    """The excesses as a whole and in each part."""
     excesses: dict[str, dict[RankId, list[float]]] = defaultdict(lambda: defaultdict(list))
     launches = dict.fromkeys(chain.from_iterable(blocks.values()))
     share = math.ceil(BLOCKS / max(len(launches), 1))  # of all blocks, for each launch
@@ -165,7 +166,7 @@ def _reference(times: Floats) -> Floats:
     return np.quantile(times, 0.5, axis=0, method="lower")
 
 
-def _standing_out(excesses: Mapping[RankId, Sequence[float]]) -> set[RankId]:
+def _standing_out(excesses: Excesses) -> set[RankId]:
     typical = {id: median(found) for id, found in excesses.items()}
     enough = SLOW
     if len(typical) > 2:
@@ -174,7 +175,7 @@ def _standing_out(excesses: Mapping[RankId, Sequence[float]]) -> set[RankId]:
     return {id for id, excess in typical.items() if excess > enough and _is_steady(excesses[id])}
 
 
-def _always_slowest(excesses: Mapping[RankId, Sequence[float]], slow: Set[RankId]) -> bool:
+def _always_slowest(excesses: Excesses, slow: Set[RankId]) -> bool:
     late = np.array([found for id, found in excesses.items() if id in slow])
     others = np.array([found for id, found in excesses.items() if id not in slow])
     if not len(late) or not len(others) or not (late.min(axis=0) > others.max(axis=0)).all():

@@ -34,6 +34,9 @@ LEAST_SEEN = 0.5  # of the window
 APART = 0.05  # from so much on, the two ways are shown beside each other
 
 
+Readings = Sequence[tuple[float, float]]  # the time (s) and the value of each, in the order of time
+
+
 class MeanPower(Struct, frozen=True):
     """A mean power and its error, in W."""
 
@@ -41,13 +44,10 @@ class MeanPower(Struct, frozen=True):
     error: float
 
 
-def _inside(
-    readings: Sequence[tuple[float, float]], begin: float, end: float
-) -> Sequence[tuple[float, float]]:
+def _inside(readings: Readings, begin: float, end: float) -> Readings:
     """The readings in a window; none if it is too short to know its power.
 
     Args:
-        readings: the time (s) and the value of each, in the order of time.
         begin: of the window, in seconds as the times.
     """
     if end - begin < SHORTEST:
@@ -55,13 +55,11 @@ def _inside(
     return [each for each in readings if begin <= each[0] <= end]
 
 
-def by_counter(
-    readings: Sequence[tuple[float, float]], begin: float, end: float
-) -> MeanPower | None:
+def by_counter(readings: Readings, begin: float, end: float) -> MeanPower | None:
     """The mean power in a window by an energy counter; None if it cannot be known.
 
     Args:
-        readings: the time (s) and the energy (J) of each, in the order of time.
+        readings: of the energy, in J.
         begin: of the window, in seconds as the times.
     """
     inside = _inside(readings, begin, end)
@@ -85,11 +83,11 @@ def by_counter(
     return MeanPower(watts, math.hypot(ticks, unseen))
 
 
-def by_power(readings: Sequence[tuple[float, float]], begin: float, end: float) -> MeanPower | None:
+def by_power(readings: Readings, begin: float, end: float) -> MeanPower | None:
     """The mean power in a window by samples of it, each for the time that is nearest to it.
 
     Args:
-        readings: the time (s) and the power (W) of each, in the order of time.
+        readings: of the power, in W.
         begin: of the window, in seconds as the times.
 
     Returns:

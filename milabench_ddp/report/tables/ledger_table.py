@@ -1,7 +1,7 @@
 """The ledger of a step: where its time goes, for each rank and for the job."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 
 from ...table import Column
 from ..completeness import of_how_many
@@ -13,7 +13,7 @@ from ..ranks.pipelines import stages_text
 from ..ranks.rank_launch import EXPOSED
 from ..ranks.rank_summary import RankId
 from ..statistics.values import mean
-from .selection import TableOf
+from .selection import NamedValues, TableOf
 from .step_tables import PARTS
 
 OWN = {name: title for name, title in PARTS.items() if name != EXPOSED}
@@ -47,7 +47,7 @@ def mean_items(several: Collection[Items]) -> Items:
     return {name: mean(items.get(name, 0.0) for items in several) for name in names}
 
 
-def _ledgers(row: Row) -> Iterator[Mapping[str, object]]:
+def _ledgers(row: Row) -> NamedValues:
     """The ledger of all ranks that tell what is exposed, then that of each."""
     by_rank = ledger_by_rank(row)
     if by_rank:

@@ -6,13 +6,13 @@ where the lines change, and where they do not hold. Bus bandwidth is defined as 
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ...results.records import is_finite
 from ...table import Column
 from ..collectives import COMPARABLE, Operation, operations_of
 from ..model import Row, Rows
-from .selection import TableOf
+from .selection import NamedValues, TableOf
 
 OFF_THE_LINE = 0.1  # a relative error beyond which a note names the size
 MEASURED = ("time_us", "time_us_best", "time_us_worst", "algorithm_gb_s", "bus_gb_s")
@@ -56,7 +56,7 @@ def _remarks_on(operation: Operation, benchmark: str) -> Iterator[str]:
         yield f"({what} is not alpha + bytes / beta: {error:.0%} off at {place})"
 
 
-def _sizes(row: Row) -> Iterator[Mapping[str, object]]:
+def _sizes(row: Row) -> NamedValues:
     """Each operation at each size."""
     for operation in operations_of(row):
         for size in operation.sizes:

@@ -1,6 +1,5 @@
 """The tables of ranks: the slowest and the fastest, and every rank."""
 
-from collections.abc import Iterator, Mapping
 from operator import attrgetter
 
 from ...table import Column
@@ -10,10 +9,10 @@ from ..rank_fields import IN_TABLE, RankOfRow
 from ..ranks.rank_summary import peers
 from ..ranks.stragglers import all_stragglers, can_be_judged
 from ..statistics.values import median
-from .selection import TableOf
+from .selection import NamedValues, TableOf
 
 
-def _compared(row: Row) -> Iterator[Mapping[str, object]]:
+def _compared(row: Row) -> NamedValues:
     """The slowest and the fastest of several ranks or devices, and each straggler."""
     count = max(len(row.timed), sum(bool(rank.local) for rank in row.ranks))
     # after a sweep of shapes each device runs its own best shape: steps are not comparable
@@ -33,7 +32,7 @@ def _compared(row: Row) -> Iterator[Mapping[str, object]]:
         yield {"ranks": count, **of_steps, **local}
 
 
-def _local_of(row: Row) -> Iterator[Mapping[str, object]]:
+def _local_of(row: Row) -> NamedValues:
     """The local time of each straggler, the worst first; without one, the median of all ranks."""
     known = [rank for rank in row.ranks if rank.local]
     groups = [group for group in peers(known) if len(group) > 1]

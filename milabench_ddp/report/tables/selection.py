@@ -3,13 +3,16 @@
 One whose columns or rows depend on all benchmarks is a function, below ``@MadeTable``.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
 
 from ...table import Column, Table, table_from, without_unknown
 from ..model import Row, Rows
+
+# What rows are about, by the names of their columns
+NamedValues = Iterator[Mapping[str, object]]
 
 
 class TableOf(Struct, frozen=True):

@@ -1,16 +1,14 @@
 """The table of start-ups: what ranks do until their first step is done."""
 
-from collections.abc import Iterator, Mapping
-
 from ...table import Column
 from ..model import Row
 from ..process import counted
 from ..ranks.startup import PARTS, startups
 from ..statistics.values import median
-from .selection import TableOf
+from .selection import NamedValues, TableOf
 
 
-def _parts(row: Row) -> Iterator[Mapping[str, object]]:
+def _parts(row: Row) -> NamedValues:
     """Each part of the start-up of a benchmark's ranks, then all of it.
 
     The slowest rank is that of all launches, and so is the median.

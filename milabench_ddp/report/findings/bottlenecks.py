@@ -23,7 +23,6 @@ MOST_WAITING = 0.1
 FEWEST_STEPS = 10
 LEAST_LOAD = 0.01  # milabench's: below it the device did nothing
 FEWEST_SAMPLES = 5
-MOST_CORES = 1 << 16  # more are damage
 BUSY = 0.95  # of the cores of a host
 FULL = 0.95  # of its memory
 SWAPS = 1.0  # MB/s
@@ -154,7 +153,7 @@ def _cores(text: object) -> set[int]:
     if isinstance(text, str) and _LIST.fullmatch(text):
         for span in text.split(","):
             first, _, last = span.partition("-")
-            cores |= set(range(int(first), min(int(last or first), MOST_CORES) + 1))
+            cores |= set(range(int(first), int(last or first) + 1))
     return cores
 
 

@@ -35,8 +35,7 @@ def quantile(above: float, freedom: float) -> float:
     t = NormalDist().inv_cdf(1 - above)
     if freedom > NORMAL:
         return t
-    scale = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)
-    scale -= math.log(freedom * math.pi) / 2
+    scale = _log_ratio(freedom) - math.log(freedom * math.pi) / 2
     for _ in range(MOST_TERMS):
         density = math.exp(scale - (freedom + 1) / 2 * math.log1p(t * t / freedom))
         step = (tail(t, freedom) - above) / density
@@ -72,8 +71,12 @@ def assured(t: float, missed: float, known: float, freedom: float) -> float:
 def _mean_deviation(freedom: float) -> float:
     if freedom > NORMAL:
         return 1.0
-    logs = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)
-    return math.sqrt(2 / freedom) * math.exp(logs)
+    return math.sqrt(2 / freedom) * math.exp(_log_ratio(freedom))
+
+
+def _log_ratio(freedom: float) -> float:
+    """The logarithm of the gamma function of ``(freedom + 1) / 2``, over that of half of it."""
+    return math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)
 
 
 def tail_of_f(f: float, numerator: float, denominator: float) -> float:

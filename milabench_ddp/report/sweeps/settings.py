@@ -1,6 +1,7 @@
 """The settings that distinguish the combinations of a sweep, their places in a table, its cells."""
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 
 from msgspec import Struct
 
@@ -75,19 +76,12 @@ def setting_of(row: Row, name: str) -> str:
 
 
 def axes(table: Iterable[Row]) -> list[str]:
-    names: dict[str, None] = {}
-    for row in table:
-        names |= dict.fromkeys(row.matrix)
-    return list(names)
+    return list(dict.fromkeys(chain.from_iterable(row.matrix for row in table)))
 
 
 def differing(table: Rows) -> list[str]:
     """The axes in which the combinations of the sweep differ, in the order of the matrix."""
-    found = []
-    for key in axes(table):
-        if len({setting_of(row, key) for row in table}) > 1:
-            found.append(key)
-    return found
+    return [key for key in axes(table) if len({setting_of(row, key) for row in table}) > 1]
 
 
 def check(table: Rows, names: Iterable[str]) -> None:

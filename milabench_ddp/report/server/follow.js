@@ -8,7 +8,7 @@ let stamp = document.body.dataset.stamp;
 async function look() {
   let next = LATER;
   try {
-    const answer = await fetch("progress.json");
+    const answer = await fetch(new URL("progress.json", frame.src));
     if (!answer.ok) throw new Error((await answer.text()).trim());
     const now = await answer.json();
     line.textContent = now.sentence;

@@ -1,12 +1,13 @@
 """The runs that a server shows: where they stand, and their reports."""
 
 import hashlib
+import math
 import re
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 from msgspec import Struct
@@ -50,7 +51,7 @@ class Progress(Struct, frozen=True):
 
     name: str
     outcome: str | None  # None while it goes on; empty if its files do not tell, as milabench's
-    seconds: float | None  # since it began, or how long it took
+    seconds: float  # since it began, or how long it took; NaN: it is not known
     benchmarks: int
     ended: Mapping[str, int]  # benchmarks, by how they ended
     waiting: int
@@ -62,9 +63,7 @@ class Progress(Struct, frozen=True):
     def sentence(self) -> str:
         said = [self.outcome or "how it ended is not recorded"]
         if self.outcome is None:
-            said = [
-                "goes on" if self.seconds is None else f"goes on, for {duration_text(self.seconds)}"
-            ]
+            said = [f"goes on, for {duration_text(self.seconds)}"]
         how = ", ".join(f"{count} {name}" for name, count in self.ended.items())
         if self.benchmarks:
             of = f"{sum(self.ended.values())} of {self.benchmarks} benchmarks"
@@ -82,7 +81,7 @@ def progress_of(path: Path, now: float) -> Progress:
         state = read_state(RunDir(path), ignore)
     if state is None:
         name = path.absolute().name.encode(errors="replace").decode()
-        return Progress(name, "", None, 0, {}, 0, (), (), "")
+        return Progress(name, "", math.nan, 0, {}, 0, (), (), "")
     header, benchmarks = state.header, list(state.benchmarks.values())
     counts = Counter(str(each.status) for each in benchmarks)
     running, failed = [], []
@@ -95,11 +94,11 @@ def progress_of(path: Path, now: float) -> Progress:
             failed.append((each.name, f"{each.status}: {each.reason}".removesuffix(": ")))
     known = [(each.name, str(each.status), len(each.launches)) for each in benchmarks]
     stamp = hashlib.sha256(repr((header.outcome, known)).encode(errors="replace"))
-    end = now if header.outcome is None else header.ended
+    end = now if header.outcome is None else header.ended or math.nan
     return Progress(
         name=header.name,
         outcome=None if header.outcome is None else str(header.outcome),
-        seconds=None if end is None else max(end - header.created, 0.0),
+        seconds=max(end - header.created, 0.0),
         benchmarks=len(benchmarks),
         ended={each: counts[each] for each in Status if each.has_ended and counts[each]},
         waiting=counts[Status.WAITING],
@@ -118,10 +117,9 @@ class Runs:
         make: Callable[[Path], str],
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._words, self._make, self._clock = words, make, clock
-        self._reports: dict[Path, tuple[object, str]] = {}  # with what their files were
-        self._locks: dict[Path, threading.Lock] = {}  # a report is made once, whoever asks for it
-        self._lock = threading.Lock()  # of both, held for a moment
+        self._words, self._clock = words, clock
+        # a report is made anew where the files of its run are others
+        self._report = lru_cache(MOST_REPORTS)(lambda path, _files: make(path))
 
     def folders(self) -> dict[str, Path]:
         found: dict[str, Path] = {}
@@ -147,28 +145,16 @@ class Runs:
         Raises:
             MilabenchError: the run cannot be read.
         """
-        files = _files(path)
-        with self._lock:
-            of_run = self._locks.setdefault(path, threading.Lock())
-        with of_run:  # a slow report holds up no other run
-            with self._lock:
-                kept = self._reports.pop(path, None)
-            if kept is None or kept[0] != files:
-                kept = files, self._make(path)
-            with self._lock:
-                self._reports[path] = kept  # the last one that was asked for
-                while len(self._reports) > MOST_REPORTS:
-                    del self._reports[next(iter(self._reports))]
-            return kept[1]
+        return self._report(path, _files(path))
 
 
-def _files(path: Path) -> object:
+def _files(path: Path) -> Hashable:
     try:
         found = []
         for each in (*path.iterdir(), *path.glob("*/state.json")):
             if not each.name.startswith("."):  # such as what a report keeps of what it has read
                 told = each.stat()
                 found.append((str(each), told.st_size, told.st_mtime_ns))
-        return sorted(found)
+        return tuple(sorted(found))
     except OSError as error:
         raise RunDirError(f"cannot read {path}: {error.strerror}") from error

@@ -7,13 +7,10 @@ refused. What a request names is looked up among the runs, and is never a path.
 
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from socket import SHUT_RDWR
 from socketserver import TCPServer
-from threading import Timer
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -31,7 +28,7 @@ HTML, TEXT = "text/html; charset=utf-8", "text/plain; charset=utf-8"
 JSON = "application/json"
 STYLE = Markup(Path(__file__).with_name("pages.css").read_text("utf-8"))
 SCRIPT = Markup(Path(__file__).with_name("follow.js").read_text("utf-8"))
-SLOWEST = 10.0  # seconds that a client may take to send its request
+SLOWEST = 10.0  # seconds that a client may let a read of its request wait
 Answer = tuple[HTTPStatus, str, bytes, str]  # with the type of the content, and its policy
 
 
@@ -76,37 +73,13 @@ class Handler(BaseHTTPRequestHandler):
 
     server: Server
     server_version, sys_version = "milabench", ""
-    timeout = SLOWEST  # of each read, and of the whole answer
-
-    def handle_one_request(self) -> None:
-        """Answer a request, all of which must come in time: not each of its bytes."""
-        self._limit = Timer(SLOWEST, self._hang_up)
-        self._limit.start()
-        try:
-            super().handle_one_request()
-        finally:
-            self._limit.cancel()
-
-    def parse_request(self) -> bool:
-        """Read the rest of the request; what answers it may take as long as it needs."""
-        is_good = super().parse_request()
-        self._limit.cancel()
-        return is_good
-
-    def _hang_up(self) -> None:
-        with suppress(OSError):
-            self.connection.shutdown(SHUT_RDWR)
+    timeout = SLOWEST
 
     def do_GET(self) -> None:
         self._send(self._answer())
 
     def do_HEAD(self) -> None:
         self._send(self._answer(), with_content=False)
-
-    def _refuse(self) -> None:
-        self._send(_plain(HTTPStatus.METHOD_NOT_ALLOWED, "this server only shows"))
-
-    do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_TRACE = do_CONNECT = _refuse  # noqa: N815
 
     def _answer(self) -> Answer:
         hosts = self.headers.get_all("Host") or []
@@ -124,9 +97,7 @@ class Handler(BaseHTTPRequestHandler):
             case ["", ""]:
                 found = {key: runs.progress(path) for key, path in folders.items()}
                 return HTTPStatus.OK, HTML, list_page(found).encode(), OF_PAGES
-            case ["", "runs", key] if key in folders:
-                return HTTPStatus.PERMANENT_REDIRECT, TEXT, f"/runs/{key}/".encode(), OF_PAGES
-            case ["", "runs", key, ""] if key in folders:
+            case ["", "runs", key] | ["", "runs", key, ""] if key in folders:
                 page = run_page(key, runs.progress(folders[key])).encode()
                 return HTTPStatus.OK, HTML, page, OF_PAGES
             case ["", "runs", key, "progress.json"] if key in folders:
@@ -138,7 +109,7 @@ class Handler(BaseHTTPRequestHandler):
     def _send(self, answer: Answer, *, with_content: bool = True) -> None:
         status, kind, content, policy = answer
         self.send_response(status)
-        headers: Mapping[str, str] = {
+        headers = {
             "Content-Type": kind,
             "Content-Length": str(len(content)),
             "Content-Security-Policy": policy,
@@ -149,10 +120,6 @@ class Handler(BaseHTTPRequestHandler):
         }
         for name, value in headers.items():
             self.send_header(name, value)
-        if status is HTTPStatus.METHOD_NOT_ALLOWED:
-            self.send_header("Allow", "GET, HEAD")
-        if status is HTTPStatus.PERMANENT_REDIRECT:
-            self.send_header("Location", content.decode())
         self.end_headers()
         if with_content:
             self.wfile.write(content)

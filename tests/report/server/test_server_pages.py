@@ -20,7 +20,7 @@ def test_the_script_makes_no_markup() -> None:
 def test_a_page_asks_for_what_is_beside_it() -> None:
     page = run_page("key", RUN)
     assert re.findall(r'(?:src|href)="([^"]*)"', page) == ["data:,", "/", "/runs/key/report"]
-    assert re.findall(r'fetch\("([^"]*)"\)', page) == ["progress.json"]
+    assert re.findall(r'new URL\("([^"]*)", frame.src\)', page) == ["progress.json"]
     assert 'data-stamp="0123"' in page
 
 

@@ -20,7 +20,7 @@ ASSET = re.compile(r"(<style>|<script>).*?(</style>|</script>)", re.DOTALL)
 POLICY = re.compile(r"sha256-[\w+/=]*")
 VERSION = re.compile(r"(?<=milabench-report )[^\"]*")
 PACKED = re.compile(r'(<script type="text/plain"[^>]*>)([^<]*)')
-MARKUP_END = "\x1e"
+PART_END = "\x1e"
 
 
 def report_faces(name: str) -> Iterator[tuple[str, str]]:
@@ -56,7 +56,7 @@ def shown_page(page: str) -> str:
 
     def unpacked(found: re.Match[str]) -> str:
         text = zlib.decompress(base64.b64decode(found[2])).decode()
-        return found[1] + text.partition(MARKUP_END)[2].replace(MARKUP_END, "\n")
+        return found[1] + text.replace(PART_END, "\n")
 
     return PACKED.sub(unpacked, page)
 

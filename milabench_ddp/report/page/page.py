@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 from msgspec.structs import replace
 
-from ...render.html import SHADES, anchors_of, cell, html_table
+from ...render.html import anchors_of, cell, html_table
 from ...table import Column, without_unknown
 from ..brief import cause_sentence, checked, told_together
 from ..charts.catalogue import CHARTS
@@ -39,19 +39,8 @@ LEFT_OUT = ("weight",)  # of the columns of the main table
 FIRST_SHOWN = ("perf", "unit")  # of them, right of the name
 SPARK_WIDTH, SPARK_HEIGHT, SPARK_POINTS = 96, 20, 32
 
-# A section is much like the next one. So some are compressed together, and the markup that tables
-# have most of is replaced by single characters first, which brings several sections into the
-# window of the compression.
-TOGETHER = 10  # sections
-END, NEXT = "\x1e", "\x1f"  # no text of the page has such characters: see ``render.html.text``
-_NUMBER = '</td><td class="number'
-MARKUP = (
-    '</td></tr><tr><th scope="row">',
-    '</th><td class="number">',
-    f'{_NUMBER}">',
-    *(f'{_NUMBER} {way}{k}">' for way in ("up", "down") for k in range(1, len(SHADES) + 1)),
-)
-FIRST = 0x0E  # the character that stands for the first of ``MARKUP``
+TOGETHER = 10  # sections that are compressed together: one is much like the next
+END = "\x1e"  # no text of the page has such a character: see ``render.html.text``
 
 
 def report_html(report: Report) -> str:
@@ -105,15 +94,10 @@ def _of_all(group: Sequence[Finding]) -> str:
 def packed(sections: Sequence[BenchmarkSection], *, with_bodies: bool) -> str:
     """Sections as text that no markup can be in: base64 of what zlib makes of them.
 
-    There are the texts of ``MARKUP``, then the bodies, then the courses, each followed by ``END``.
+    There are the bodies, then the courses, with ``END`` between them.
     """
-    bodies = []
-    for section in sections:
-        body = str(section.body) if with_bodies else ""
-        for code, text in enumerate(MARKUP, FIRST):
-            body = body.replace(text, chr(code))
-        bodies.append(body)
-    parts = [NEXT.join(MARKUP), *bodies, *(section.courses for section in sections)]
+    bodies = [section.body if with_bodies else "" for section in sections]
+    parts = [*bodies, *(section.courses for section in sections)]
     return base64.b64encode(zlib.compress(END.join(parts).encode(), 9)).decode()
 
 

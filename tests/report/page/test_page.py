@@ -12,7 +12,7 @@ import pytest
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.page import page
 from milabench_ddp.report.page.frame import script, style
-from milabench_ddp.report.page.page import END, FIRST, NEXT, report_html
+from milabench_ddp.report.page.page import END, report_html
 from tests.support.rates import noisy
 from tests.support.result_files import (
     RECORDED,
@@ -82,11 +82,9 @@ def unpacked(made: str) -> list[Packed]:
     """What the page's script makes of what is packed in the page."""
     found = []
     for one in re.findall(r'<script type="text/plain" id="packed-\d+">([^<]*)<', made):
-        first, *parts = zlib.decompress(base64.b64decode(one)).decode().split(END)
+        parts = zlib.decompress(base64.b64decode(one)).decode().split(END)
         half = len(parts) // 2
         for body, courses in zip(parts[:half], parts[half:], strict=True):
-            for code, text in enumerate(first.split(NEXT), FIRST):
-                body = body.replace(chr(code), text)
             found.append(Packed(body, courses))
     return found
 

@@ -6,7 +6,7 @@
 
   // --- what is compressed -----------------------------------------------------------------------
 
-  const packs = new Map(); // some sections together, see packing.py
+  const packs = new Map(); // some sections together, see page.py
 
   function unpacked(number) {
     if (!packs.has(number)) packs.set(number, unpackNow(document.getElementById(`packed-${number}`)));
@@ -16,10 +16,8 @@
   async function unpackNow(script) {
     const bytes = Uint8Array.from(atob(script.textContent), (letter) => letter.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    const [first, ...parts] = (await new Response(stream).text()).split("\x1e");
-    const markup = first.split("\x1f");
-    const whole = (body) => body.replace(/[\x0e-\x1d]/g, (code) => markup[code.charCodeAt(0) - 14]);
-    return { bodies: parts.slice(0, parts.length / 2).map(whole), courses: parts.slice(parts.length / 2) };
+    const parts = (await new Response(stream).text()).split("\x1e");
+    return { bodies: parts.slice(0, parts.length / 2), courses: parts.slice(parts.length / 2) };
   }
 
   const filled = new Map(); // sections, and when they are complete

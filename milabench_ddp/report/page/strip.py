@@ -14,7 +14,6 @@ from ..statistics.values import NAN, median
 from ..tables.monitor_tables import watched_devices
 
 MOST_PLACES = 16  # columns, of which more cannot be seen at once
-MOST_ROWS = 64
 DEVICES, RANKS = "devices", "ranks"
 MEANING = {
     DEVICES: "rates of devices beside their median",
@@ -68,7 +67,7 @@ def _strip(
     columns = [Column("benchmark"), *(Column(title, right=True) for title in titles)]
     ordered = sorted(rows, key=lambda name: -max(map(abs, rows[name].values())))
     lines = []
-    for name in ordered[:MOST_ROWS]:
+    for name in ordered:
         cells = [f'<th scope="row"><a href="#{anchors[name]}">{text(name)}</a></th>']
         for column, id in zip(columns[1:], shown, strict=True):
             off = rows[name].get(id, NAN)
@@ -78,8 +77,6 @@ def _strip(
     notes = [f"{MEANING[kind]}: {COLOURS}"]
     if len(shown) < len(farthest):
         notes.append(f"the {len(shown)} of {len(farthest)} {kind} that differ most")
-    if len(lines) < len(rows):
-        notes.append(f"the {len(lines)} of {len(rows)} benchmarks that differ most")
     table = Table(tuple(columns), (), kind.capitalize(), tuple(notes))
     return render("table.html", table=table, columns=columns, rows=Markup("".join(lines)),
-                  most=MOST_ROWS, whole="", label=table.title)  # fmt: skip
+                  most=0, whole="", label=table.title)  # fmt: skip

@@ -26,7 +26,8 @@ from itertools import groupby, pairwise
 from msgspec import Struct
 
 from ...numerics import Floats, Marks, np
-from ..statistics.student import quantile, tail
+from ..statistics.batch_means import t_quantile
+from ..statistics.student import tail
 from .noise import FEWEST, Family, energies, places, without_line, without_lone_runs, without_step
 
 FOR_ALL = 0.8  # the part of the level at which all runs after a change tell it
@@ -94,7 +95,7 @@ class Changes(Struct, frozen=True):
 
     def _error(self, before: Segment, after: Segment) -> float:
         variance = self.variance * (1 / before.worth + 1 / after.worth)
-        return quantile(0.025, max(self.freedom, 1.0)) * math.sqrt(variance)
+        return t_quantile(self.freedom) * math.sqrt(variance)
 
 
 def changes_of(values: Floats, family: Family) -> Changes:

@@ -2,7 +2,8 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -21,7 +22,6 @@ from .tracks import Track, last_unit, tracks_of
 ALPHA = 0.05  # the probability of a false alarm about any benchmark or device, ever
 THRESHOLD = 0.01  # the smallest change that is told
 CHANGE, DRIFT, BACK = "change", "drift", "back"  # kinds of changes
-Known = Mapping[tuple[int, int], Sequence[Difference]]  # by the numbers of both runs
 TITLES = {"slower": "Slower", "faster": "Faster", BACK: "Levels seen more than once, no changes"}
 RULE = (
     f"looked at after each run, at most {ALPHA:.0%} of histories ever have a false alarm, if runs "
@@ -92,11 +92,12 @@ def history_of(
     names = selected(list(measured), select)
     tracks = tracks_of(runs, names, ALPHA)
     changes = [change for track in tracks for change in changes_in(track, threshold)]
-    pairs = {(each.before, each.run) for each in changes if each.track.device is None}
-    known = {
-        (a, b): differences_of([read_run(runs[a].path), read_run(runs[b].path)]) for a, b in pairs
-    }
-    changes = [replace(each, differs=_differences(each, runs, known)) for each in changes]
+
+    @cache
+    def differing(before: int, after: int) -> Sequence[Difference]:
+        return differences_of([read_run(runs[number].path) for number in (before, after)])
+
+    changes = [replace(each, differs=tuple(_differs(each, runs, differing))) for each in changes]
     changes.sort(key=lambda each: ([*TITLES].index(each.way), each.track.device is None))
     notes = tuple(_notes(runs, tracks, names))
     return History(tuple(runs), tracks, tuple(changes), threshold, notes)
@@ -150,32 +151,24 @@ def _change(track: Track, step: Step, before: int, after: int, kind: str) -> Cha
     )
 
 
-def _differences(change: Change, runs: Sequence[RunPoint], known: Known) -> tuple[str, ...]:
+def _differs(
+    change: Change,
+    runs: Sequence[RunPoint],
+    differing: Callable[[int, int], Sequence[Difference]],
+) -> Iterator[str]:
     before, after = runs[change.before], runs[change.run]
     name, device = change.track.benchmark, change.track.device
-    told = []
-    if device is None:
-        for difference in known[change.before, change.run]:
-            if _is_about(difference, name, runs):
-                told.append(_sentence(difference, before, after))
-        return tuple(told)
-    old, new = (run.benchmarks[name].devices[device.key].facts for run in (before, after))
-    for fact in dict.fromkeys((*old, *new)):
-        if old.get(fact) != new.get(fact):
-            told.append(f"{fact}: {old.get(fact, '-')} -> {new.get(fact, '-')}")
-    return tuple(told)
-
-
-def _is_about(difference: Difference, name: str, runs: Sequence[RunPoint]) -> bool:
-    if difference.field.startswith(f"{name}."):
-        return True
-    names = {other for run in runs for other in run.benchmarks}
-    return not any(difference.field.startswith(f"{other}.") for other in names)
-
-
-def _sentence(difference: Difference, before: RunPoint, after: RunPoint) -> str:
-    values = {path: value for value, paths in difference.runs.items() for path in paths}
-    return f"{difference.field}: {values[str(before.path)]} -> {values[str(after.path)]}"
+    if device is not None:
+        old, new = (run.benchmarks[name].devices[device.key].facts for run in (before, after))
+        for fact in dict.fromkeys((*old, *new)):
+            if old.get(fact) != new.get(fact):
+                yield f"{fact}: {old.get(fact, '-')} -> {new.get(fact, '-')}"
+        return
+    others = {f"{other}." for run in runs for other in run.benchmarks if other != name}
+    for difference in differing(change.before, change.run):
+        if difference.field.startswith(f"{name}.") or not difference.field.startswith((*others,)):
+            values = {path: value for value, paths in difference.runs.items() for path in paths}
+            yield f"{difference.field}: {values[str(before.path)]} -> {values[str(after.path)]}"
 
 
 def _notes(
@@ -204,7 +197,3 @@ def _notes(
     short = [track.benchmark for track in tracks if not track.device and len(track.runs) < FEWEST]
     if short:
         yield f"of fewer than {FEWEST} runs, nothing is told: {shown_names(short)}"
-    without = {track.device.key for track in tracks if track.device and not track.device.uuid}
-    if without:
-        few = shown_names(sorted(without), 3)
-        yield f"known by node and index, as no UUID was recorded: {len(without)} devices ({few})"

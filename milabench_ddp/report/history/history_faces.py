@@ -1,8 +1,8 @@
 """The formats of a history: a function and a line in FACES."""
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from operator import attrgetter
 
@@ -11,65 +11,55 @@ from ...errors import count_text
 from ...render.blocks import Block, Line, Section, TableBlock
 from ...render.text import text_of
 from ...table import Column, Table, csv_text
+from ..grouping import grouped
 from .history import CHANGE, DRIFT, TITLES, Change, History
 from .history_document import ChangeReport, change_report, history_document
 from .noise import FEWEST
+from .run_points import span
+from .tracks import Track
 
 
 def history_blocks(history: History) -> Iterator[Block]:
     yield Line(_title(history), rest="  ")
-    yield Section(line for title in _titles(history) for line in _of_way(title, history))
+    by_way = _by_title(history).items()
+    yield Section(line for title, changes in by_way for line in _of_way(title, changes, history))
     yield Section([TableBlock(benchmarks_table(history))])
     yield Section(Line(f"({note})", rest=" ") for note in history.told_notes)
 
 
 def _title(history: History) -> str:
-    runs = history.runs
-    span = " to ".join(dict.fromkeys(filter(None, (runs[0].date, runs[-1].date))))
     benchmarks = [track for track in history.tracks if track.device is None]
     devices = {track.device.key for track in history.tracks if track.device}
-    what = [count_text(len(runs), "run"), span, count_text(len(benchmarks), "benchmark")]
+    runs = history.runs
+    dates = span(runs[0], runs[-1])
+    what = [count_text(len(runs), "run"), dates, count_text(len(benchmarks), "benchmark")]
     if devices:
         what.append(f"{count_text(len(devices), 'device')} with peers")
     return ", ".join(filter(None, what))
 
 
-def _titles(history: History) -> list[str]:
-    ways = [TITLES[each.way] for each in history.changes]
-    return list(dict.fromkeys(["Slower", "Faster", *ways]))
+def _by_title(history: History) -> Mapping[str, Sequence[Change]]:
+    changes = grouped((TITLES[each.way], each) for each in history.changes)
+    return {"Slower": [], "Faster": []} | changes
 
 
-def _changes(title: str, history: History) -> list[Change]:
-    return [change for change in history.changes if TITLES[change.way] == title]
-
-
-def _of_way(title: str, history: History) -> Iterator[Line]:
-    devices: dict[str, list[Change]] = defaultdict(list)
-    benchmarks: dict[str, list[Change]] = defaultdict(list)
-    places: dict[str, str] = {}
-    for change in _changes(title, history):
-        device = change.track.device
-        if device is None:
-            benchmarks[change.track.benchmark].append(change)
-        else:
-            devices[device.key].append(change)
-            places[device.key] = f" ({device.place})" if device.uuid else ""
-    counts = []
-    if devices:
-        counts.append(count_text(len(devices), "device"))
-    if benchmarks:
-        counts.append(count_text(len(benchmarks), "benchmark"))
-    yield Line(f"{title}: {', '.join(counts) or 'none'}", rest="  ")
-    for key, changes in devices.items():
-        yield _indented(2, f"{key}{places[key]}")
-        for change in sorted(changes, key=attrgetter("ratio")):
-            yield _indented(4, f"{change.track.benchmark}: {sentence(change, history)}")
+def _of_way(title: str, changes: Sequence[Change], history: History) -> Iterator[Line]:
+    """The lines of devices, then those of benchmarks."""
+    subjects = grouped((_subject(each.track), each) for each in changes)
+    counts = Counter(noun for noun, _ in subjects)
+    told = ", ".join(count_text(count, noun) for noun, count in counts.items())
+    yield Line(f"{title}: {told or 'none'}", rest="  ")
+    for (_, name), found in subjects.items():
+        device = found[-1].track.device
+        yield _indented(2, f"{name} ({device.place})" if device and device.uuid else name)
+        for change in sorted(found, key=attrgetter("ratio")) if device else found:
+            benchmark = f"{change.track.benchmark}: " if device else ""
+            yield _indented(4, f"{benchmark}{sentence(change, history)}")
             yield from _why(change)
-    for name, changes in benchmarks.items():
-        yield _indented(2, name)
-        for change in changes:
-            yield _indented(4, sentence(change, history))
-            yield from _why(change)
+
+
+def _subject(track: Track) -> tuple[str, str]:
+    return ("device", track.device.key) if track.device else ("benchmark", track.benchmark)
 
 
 def _indented(blanks: int, text: str) -> Line:
@@ -93,18 +83,16 @@ def sentence(change: Change, history: History) -> str:
     peers = ""
     if change.track.device is not None:
         peers = " than its peer" if change.track.peers == 1 else " than its peers"
-    last = history.runs[change.run]
     if change.kind == DRIFT:
         return (
             f"{size}{peers} in run {change.run + 1} than in run {change.before + 1}, "
             "in changes too small to be told by themselves"
         )
     when = f" since run {change.run + 1} of {len(history.runs)}"
-    where = ", ".join(filter(None, (last.name, last.date)))
     rates = ""
     if change.track.device is None:
         rates = f": {change.old:,.5g} -> {change.new:,.5g} {change.track.unit}".rstrip()
-    return f"{size}{peers}{when} ({where}){rates}"
+    return f"{size}{peers}{when} ({history.runs[change.run].title}){rates}"
 
 
 def benchmarks_table(history: History) -> Table:
@@ -142,8 +130,8 @@ def changes_table(history: History) -> Table:
     columns = tuple(Column(field.name) for field in fields(ChangeReport))
     rows = []
     for change in history.changes:
-        values = vars(change_report(change, history)) | {"differs": "; ".join(change.differs)}
-        rows.append(tuple(values[column.name] for column in columns))
+        values = {**vars(change_report(change, history)), "differs": "; ".join(change.differs)}
+        rows.append(tuple(values.values()))
     return Table(columns, tuple(rows))
 
 
@@ -152,8 +140,8 @@ def history_html(history: History) -> str:
     from .history_page import history_page
 
     told = {}
-    for title in _titles(history):
-        told[title] = [_bullet(each, history) for each in _changes(title, history)]
+    for title, changes in _by_title(history).items():
+        told[title] = [_bullet(each, history) for each in changes]
     return history_page(history, _title(history), told, benchmarks_table(history))
 
 

@@ -11,6 +11,7 @@ from ..charts.plot import ChartPoint, Curve, Mark, Plot
 from ..charts.scale import auto_scale
 from ..page.frame import WIDE, sections_page, svg_figure
 from .history import BACK, DRIFT, History
+from .run_points import span
 from .tracks import Track
 
 MOST_CHARTS = 64
@@ -66,15 +67,14 @@ def history_chart(track: Track, history: History) -> Chart:
     points, marks, rows = [], [], []
     for index, value in zip(track.runs, values, strict=True):
         run, told = history.runs[index], changed.get(index, "")
-        where = ", ".join(filter(None, (run.name, run.date)))
         rows.append((index + 1, run.name, run.date, value, told))
         if abs(value) < LARGEST:
-            words = f"run {index + 1}, {where}: {value:.5g}"
+            words = f"run {index + 1}, {run.title}: {value:.5g}"
             points.append(ChartPoint(index + 1, value, words=words))
         if told:
             when = run.date.partition(" ")[0] or f"run {index + 1}"
             marks.append(Mark(index + 1, f"{told}, {when}"))
-    dates = " to ".join(dict.fromkeys(filter(None, (rows[0][2], rows[-1][2]))))
+    dates = span(history.runs[track.runs[0]], history.runs[track.runs[-1]])
     plot = Plot(
         Axis(f"run, {dates}" if dates else "run"),
         Axis(axis, auto_scale),

@@ -76,6 +76,15 @@ class RunPoint(Struct, frozen=True):
             return ""
         return time.strftime("%Y-%m-%d %H:%M", time.gmtime(self.started))
 
+    @property
+    def title(self) -> str:
+        return ", ".join(filter(None, (self.name, self.date)))
+
+
+def span(first: RunPoint, last: RunPoint) -> str:
+    """Their dates, as far as they are known, or the one that both have."""
+    return " to ".join(dict.fromkeys(filter(None, (first.date, last.date))))
+
 
 def run_point(path: Path) -> RunPoint:
     run = read_run(path)

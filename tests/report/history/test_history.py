@@ -129,8 +129,6 @@ def test_notes_tell_what_is_not_in_it(tmp_path: Path) -> None:
         "a has no rate in 1 of 4 runs, the last of them failed: failed: exit status 1",
         "a is in items/s: runs in GB/s are left out (1)",
         f"of fewer than {FEWEST} runs, nothing is told: a",
-        "known by node and index, as no UUID was recorded: 2 devices "
-        "(GPU 0 of node1, GPU 1 of node1)",
     )
 
 

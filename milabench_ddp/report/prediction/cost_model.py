@@ -104,7 +104,8 @@ class StepModel:
         level = math.exp(min(max(error, -MOST_LEVEL), MOST_LEVEL))
         rest = self.draw.rest
         if len(self._rests) > 1:
-            rest += _error_of_mean(self._rests) * chance.standard_t(len(self._rests) - 1)
+            error = float(np.std(self._rests, ddof=1)) / math.sqrt(len(self._rests))
+            rest += error * chance.standard_t(len(self._rests) - 1)
         cost = self.fits.redrawn(chance) if self.fits else None
         return Draw(own, cost, level, rest, int(chance.integers(1 << 32)))
 
@@ -190,7 +191,3 @@ def _mean_buckets(told: Sequence[tuple[TimedBucket, ...]]) -> tuple[TimedBucket,
         ready, ms = mean(each.ready for each in same), mean(each.ms for each in same)
         found.append(TimedBucket(same[0].bytes, ready, ms))
     return tuple(found)
-
-
-def _error_of_mean(values: Sequence[float]) -> float:
-    return float(np.std(values, ddof=1)) / math.sqrt(len(values))

@@ -114,17 +114,16 @@ def nodes_of(launches: Sequence[LaunchWork], each: int) -> NodeLevels:
         launches: of any number of nodes, in ascending order; nodes are known in this order.
         each: ranks of a node.
     """
-    keys = dict.fromkeys(key for one in launches for key in _units(one.nodes, each)[1])
-    seen: dict[tuple[str, int], list[tuple[float, float]]] = {key: [] for key in keys}
+    seen: dict[tuple[str, int], list[tuple[float, float]]] = {
+        key: [] for one in launches for key in _units(one.nodes, each)[1]
+    }
     most = max(one.ranks for one in launches)
-    for launch in launches:
-        order, of_launch = _units(launch.nodes, each)
-        by_node = launch.own[order].reshape(len(of_launch), each, -1).mean(axis=1) / launch.level
-        for key, steps in zip(of_launch, by_node, strict=True):
-            if launch.ranks == most > each:
-                seen[key].append(
-                    (math.log(steps.mean()), (mean_error(steps).sem / steps.mean()) ** 2)
-                )
+    for launch in [one for one in launches if one.ranks == most > each]:
+        order, keys = _units(launch.nodes, each)
+        by_node = launch.own[order].reshape(len(keys), each, -1).mean(axis=1) / launch.level
+        for key, steps in zip(keys, by_node, strict=True):
+            error = mean_error(steps).sem / steps.mean()
+            seen[key].append((math.log(steps.mean()), error**2))
     means = {key: np.mean(values, axis=0) for key, values in seen.items() if values}
     if len(means) < 2:
         return NodeLevels({}, 0.0, 0.0, 0)

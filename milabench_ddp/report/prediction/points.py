@@ -5,14 +5,14 @@ node, they may differ in their ranks, and these are counted instead.
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from os.path import commonprefix
 
 from msgspec import Struct, field
 
 from ...errors import MilabenchError
 from ...numerics import Floats
+from ..grouping import grouped
 from ..model import Row, Rows
 from ..process import ProcessResult, counted
 from ..ranks.ledger import BEHIND, LaunchTimes, launch_times
@@ -96,7 +96,8 @@ def points_of(rows: Rows) -> Iterator[Points | tuple[str, str]]:
     """
     usable = [row for row in rows if not row.is_bandwidth and _trains(row)]
     for group, is_sweep in alike_but_nodes(usable):
-        name = _common_name(group)
+        begin = commonprefix([row.name for row in group])  # noqa: RUF071 - these are no paths
+        name = begin.rstrip("-_.") or group[0].name
         if len(group) > 1 and not is_sweep:
             yield name, "which of its points differ in their nodes alone is not known"
             continue
@@ -106,15 +107,9 @@ def points_of(rows: Rows) -> Iterator[Points | tuple[str, str]]:
             yield name, str(error)
 
 
-def _common_name(group: Rows) -> str:
-    letters = zip(*(row.name for row in group), strict=False)
-    begin = "".join(alike[0] for alike in takewhile(lambda each: len(set(each)) == 1, letters))
-    return begin.rstrip("-_.") or group[0].name
-
-
 def _trains(row: Row) -> bool:
-    told = [process for process in row.processes if process.record.ranks]
-    return any(process.record.device is None for process in told)
+    records = [process.record for process in row.processes]
+    return any(record.ranks and record.device is None for record in records)
 
 
 def _points(name: str, group: Rows, comm: Sequence[tuple[int, float, float]]) -> Points:
@@ -126,13 +121,9 @@ def _points(name: str, group: Rows, comm: Sequence[tuple[int, float, float]]) ->
     mode = " and ".join(sorted(modes))
     if not modes <= PREDICTED:
         raise NoPredictionError(f"not all ranks do the same work in mode {mode}")
-    launches: dict[tuple[int, int], list[LaunchWork]] = defaultdict(list)
-    for row in group:
-        for process in counted(row.processes):
-            if process.record.ranks:
-                work = launch_work(process)
-                nodes = len(set(work.nodes))
-                launches[nodes, work.ranks].append(work)
+    processes = [process for row in group for process in counted(row.processes)]
+    works = [launch_work(process) for process in processes if process.record.ranks]
+    launches = grouped(((len(set(work.nodes)), work.ranks), work) for work in works)
     each = {ranks / nodes for nodes, ranks in launches}
     by_nodes = len({nodes for nodes, _ in launches}) > 1
     if by_nodes and len(each) > 1:

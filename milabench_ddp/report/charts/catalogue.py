@@ -5,15 +5,17 @@ A new kind is a function ``Report -> Iterator[Chart]`` here, and a line in ``CHA
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 
 from msgspec.structs import replace
 
+from ...numerics import np
 from ...results.records import is_finite
 from ...table import Column, Table
 from ..collectives import COMPARABLE
 from ..fields import perf_of
 from ..grouping import grouped
-from ..links import BETWEEN, Link, SpeedMap, links_of
+from ..links import BETWEEN, SpeedMap, links_of
 from ..model import Report, Row
 from ..ranks.ledger import WAITING
 from ..statistics.values import NAN, known
@@ -78,13 +80,11 @@ def ledger_chart(row: Row, table: Table, most: int = MOST_BARS) -> Chart:
     words = f"The mean step of all ranks takes {mean['ms']:.4g} ms: {', '.join(told)}."
     if len(ranks) > most:
         order = sorted(range(len(ranks)), key=lambda k: known([ranks[k].get(WAITING)]))
-        third = most // 3
-        first = len(ranks) // 2 - third // 2
-        kept = order[:third] + order[first : first + third] + order[-third:]
+        kept = order[: most // 2] + order[-(most // 2) :]
         lines = [mean, *(ranks[k] for k in sorted(kept))]
         words += (
-            f" Of {len(ranks):,} ranks, {len(lines) - 1} are drawn: "
-            "those that wait least and most for others, and some between."
+            f" Of {len(ranks):,} ranks, {len(kept)} are drawn: "
+            "those that wait least and most for others."
         )
     bars = []
     for line in lines:
@@ -99,10 +99,7 @@ def ledger_chart(row: Row, table: Table, most: int = MOST_BARS) -> Chart:
 def communication_charts(report: Report) -> Iterator[Chart]:
     for row in report.rows:
         table = curve([row])
-        operations: dict[str, list[dict[str, object]]] = defaultdict(list)
-        for line in _records(table):
-            which = [str(line[key]) for key in COMPARABLE if line[key]]
-            operations[" ".join([*which, "ranks"])].append(line)
+        operations = grouped((_operation(line), line) for line in _records(table))
         has_sizes = any(len(lines) > 1 for lines in operations.values())
         for column, name in COMMUNICATION_AXES.items() if has_sizes else ():
             curves, last = [], []
@@ -125,6 +122,10 @@ def communication_charts(report: Report) -> Iterator[Chart]:
                 yield Chart("communication", row.name, column, title, description, plot.draw, table)
 
 
+def _operation(line: Mapping[str, object]) -> str:
+    return " ".join([*(str(line[key]) for key in COMPARABLE if line[key]), "ranks"])
+
+
 def _sizes(values: Iterable[object]) -> Scale:
     scale = doublings(values)
     return replace(scale, texts=tuple(size_text(int(tick)) for tick in scale.ticks))
@@ -132,39 +133,30 @@ def _sizes(values: Iterable[object]) -> Scale:
 
 def link_maps(report: Report) -> Iterator[Chart]:
     for row in report.rows:
-        by_ways: dict[int, dict[str, list[Link]]] = defaultdict(lambda: defaultdict(list))
-        for link in links_of(row):
-            by_ways[link.ways][link.schedule].append(link)
-        for ways, schedules in by_ways.items():
+        for ways, links in grouped((link.ways, link) for link in links_of(row)).items():
+            schedules = grouped((link.schedule, link) for link in links)
             found = max(schedules.values(), key=len)  # not the sample of another schedule
             of_nodes = all(link.kind[0] == BETWEEN for link in found)
             what = "node" if of_nodes else "rank"
-            slowest = sorted(found, key=lambda link: link.gb_s)
-            several: dict[str, None] = {}
-            for link in slowest:
-                several |= dict.fromkeys(link.nodes if of_nodes else map(str, link.ranks))
-            kept = set(list(several)[:MOST_RANKS])
-            shown = [
-                link
-                for link in found
-                if kept.issuperset(link.nodes if of_nodes else map(str, link.ranks))
-            ]
-            speeds = SpeedMap.of(shown, of_nodes=of_nodes)
-            names = speeds.ends
-            cells = [[HeatCell.of(gb_s) for gb_s in sent] for sent in speeds.speeds.tolist()]
+            speeds = SpeedMap.of(found, of_nodes=of_nodes)
+            known_speeds = np.nan_to_num(speeds.speeds, nan=np.inf)
+            slowest_of = np.minimum(known_speeds.min(axis=0), known_speeds.min(axis=1))
+            kept = np.sort(np.argsort(slowest_of, kind="stable")[:MOST_RANKS])
+            names = [speeds.ends[end] for end in kept.tolist()]
+            sent_of = speeds.speeds[np.ix_(kept, kept)].tolist()
+            cells = [[HeatCell.of(gb_s) for gb_s in sent] for sent in sent_of]
             drawn = HeatMap(f"from {what}", f"to {what}", "GB/s", names, names, cells)
             way = "one way" if ways == 1 else "both ways"
             title = f"{row.name}: bandwidth between {what}s, {way}"
+            slowest, count = min(found, key=attrgetter("gb_s")), len(speeds.ends)
             description = (
                 f"The bandwidth of {len(found)} pairs of ranks in GB/s. The slowest is "
-                f"{slowest[0].label}: {slowest[0].gb_s:.4g}."
+                f"{slowest.label}: {slowest.gb_s:.4g}."
             )
-            if of_nodes and len(found) > len(several) * (len(several) - 1):
+            if of_nodes and len(found) > count * (count - 1):
                 description += " Of the pairs of ranks of two nodes, the slowest is drawn."
-            if len(several) > len(names):
-                description += (
-                    f" Of {len(several)} {what}s, the {len(names)} with the slowest are drawn."
-                )
+            if count > len(names):
+                description += f" Of {count} {what}s, the {len(names)} with the slowest are drawn."
             columns = (Column("from", "d"), Column("to", "d"), Column("GB/s", ".4g"))
             values = tuple((link.sender, link.receiver, link.gb_s) for link in found)
             table = Table(columns, values, title)

@@ -83,10 +83,10 @@ class Plot(Struct, frozen=True):
         across = width - left - right
         axes = Axes(left, ABOVE, across, HEIGHT, x, self.x.name, y, self.y.name, inset)
         entries = []
-        for index, curve in enumerate(self.curves):
+        for index, curve in enumerate(self.curves if len(self.curves) > 1 else ()):
+            # of one curve the title says what it is
             at = index if curve.has_markers else None
             entries.append(LegendEntry(curve.name, f"line line{index}", at))
-        entries = entries if len(entries) > 1 else []  # of one curve the title says what it is
         ideals = [axes.line(each.ideal) for each in self.curves if len(each.ideal) > 1]
         if ideals:
             entries.append(LegendEntry("ideal", "ideal"))

@@ -105,7 +105,8 @@ def _sweep(
             values.append((row.name, line, nodes, value, cell.spread, note))
         curves.append(Curve(line, points, _ideal(metric, rows[0], points)))
         if points:
-            told = " to ".join(f"{end.y:.4g} on {end.x:g}" for end in _ends(points))
+            ends_of_line = dict.fromkeys((points[0], points[-1]))
+            told = " to ".join(f"{end.y:.4g} on {end.x:g}" for end in ends_of_line)
             sentences.append(f"{line}: {metric.title} {told} nodes, {unit}")
     if sum(len(curve.points) for curve in curves) < 2:
         return
@@ -116,10 +117,6 @@ def _sweep(
     table = Table((*COLUMNS, *numbers), tuple(values), title)
     description = f"{'; '.join(sentences)} ({scaling(first)} scaling)."
     yield Chart("sweeps", subject, name, title, description, plot.draw, table)
-
-
-def _ends(points: Sequence[ChartPoint]) -> Sequence[ChartPoint]:
-    return [points[0], points[-1]] if len(points) > 1 else points
 
 
 def _ideal(metric: DrawnMetric, row: Row, points: Sequence[ChartPoint]) -> Sequence[Place]:

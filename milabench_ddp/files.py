@@ -27,19 +27,13 @@ def replace_file(path: Path, content: bytes, *, is_durable: bool = True) -> None
     Raises:
         OSError: it cannot be written.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.unlink(missing_ok=True)  # of a process that was killed, or a link
-        with os.fdopen(new_file(temporary), "wb") as out:
+    with _beside(path) as part:
+        part.unlink(missing_ok=True)  # of a process that was killed, or a link
+        with os.fdopen(new_file(part), "wb") as out:
             out.write(content)
             out.flush()
             if is_durable:
                 os.fsync(out.fileno())
-        temporary.replace(path)
-    except OSError:
-        with suppress(OSError):  # on a full disk it takes room
-            temporary.unlink()
-        raise
 
 
 @contextmanager
@@ -55,14 +49,21 @@ def whole_file(path: Path) -> Iterator[Path]:
     if path.exists() and not path.is_file():
         yield path
         return
-    path = Path(os.path.realpath(path))
+    with _beside(Path(os.path.realpath(path))) as part:
+        yield part
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """A path beside it, whose file replaces it when the block ends without an error."""
     part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         yield part
         part.replace(path)
-    finally:
-        with suppress(OSError):
+    except BaseException:
+        with suppress(OSError):  # on a full disk it takes room
             part.unlink()
+        raise
 
 
 def new_file(path: Path) -> int:

@@ -84,17 +84,14 @@ def decoder(kind: Any) -> Callable[[bytes | str], Any]:
 
     def decode_one(data: bytes | str) -> object:
         try:
-            return with_surrogates(data)
+            try:
+                return prepared.decode(data)
+            except msgspec.DecodeError as error:
+                if "surrogate" not in str(error):
+                    raise
+                return convert(json.loads(data), kind)
         except RecursionError as error:
             raise ValueError("it is nested too deeply") from error
-
-    def with_surrogates(data: bytes | str) -> object:
-        try:
-            return prepared.decode(data)
-        except msgspec.DecodeError as error:
-            if "surrogate" not in str(error):
-                raise
-            return convert(json.loads(data), kind)
 
     return decode_one
 

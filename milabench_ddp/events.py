@@ -16,15 +16,15 @@ from .metric_line import MetricLine
 
 
 class Outcome(StrEnum):
-    """How a benchmark, a launch or a process ended."""
+    """How a benchmark, a launch or a process ended, the gravest first."""
 
-    OK = "ok"
-    FAILED = "failed"
-    TIMEOUT = "timeout"
-    CANCELLED = "cancelled"
     LOST = "lost"
     NOT_BEGUN = "not begun"  # a benchmark whose job or run ended before
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+    TIMEOUT = "timeout"
     SKIPPED = "skipped"
+    OK = "ok"
 
 
 class Status(StrEnum):
@@ -56,22 +56,11 @@ class Verdict(Struct, frozen=True):
         return self.outcome is Outcome.OK
 
 
-_GRAVEST_FIRST = (
-    Outcome.LOST,
-    Outcome.NOT_BEGUN,
-    Outcome.CANCELLED,
-    Outcome.FAILED,
-    Outcome.TIMEOUT,
-    Outcome.SKIPPED,
-    Outcome.OK,
-)
-
-
 def gravest(verdicts: Iterable[Verdict]) -> Verdict:
     """The gravest verdict, and the first one if several are equally grave; ok without verdicts."""
     return min(
         verdicts,
-        key=lambda verdict: _GRAVEST_FIRST.index(verdict.outcome),
+        key=lambda verdict: list(Outcome).index(verdict.outcome),
         default=Verdict(Outcome.OK),
     )
 

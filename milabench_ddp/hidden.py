@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from .errors import RunDirError
 from .literals import Literals
-from .secrets import FEWEST, is_secret, is_value, marked_value, with_forms, with_named
+from .secrets import FEWEST, NUMBER, is_secret, is_value, marked_value, with_forms, with_named
 
 T = TypeVar("T")
 HIDDEN = "(hidden)"
@@ -29,7 +29,6 @@ _WORDS = frozenset(("cancelled", "separate", "torchrun"))  # values of our own r
 _SHORTEST = 5  # characters of a secret that is looked for in other texts
 _LIKE_A_WORD = 8  # characters, below which it is looked for as a word, and has digits or signs
 _LINE = 12  # characters of a line of a secret that is looked for by itself
-_NUMBER = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?")
 _STRING = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?')  # of JSON; a key has a colon
 
 
@@ -126,7 +125,7 @@ class Secrets:
         self.version += 1
         if len(value) < _SHORTEST or value in self._public:
             return
-        if len(value) < _LIKE_A_WORD and (value.isalpha() or _NUMBER.fullmatch(value)):
+        if len(value) < _LIKE_A_WORD and (value.isalpha() or NUMBER.fullmatch(value)):
             return
         # imported here because it takes long to import
         from urllib.parse import quote

@@ -118,7 +118,7 @@ _NAMED: Sequence[tuple[str, str, str]] = (
 _LONGEST_NAME = 200  # characters of a name that is remembered
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _LETTER = re.compile("^-[A-Za-z](?=[A-Z])")  # an option that its value follows: -DNAME=value
-_NUMBER = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?")
+NUMBER = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?")
 _NO_VALUE = re.compile(
     r"|true|false|yes|no|on|off|none|null|auto|default|<.*>|\[.*\]|\(hidden.*", re.IGNORECASE
 )
@@ -172,8 +172,8 @@ def is_value(name: str, value: str) -> bool:
     if words and words[-1] in ("tokens", "keys") and not re.search("[A-Za-z]", value):
         return False
     if words and words[-1] not in WORDS and not words[-1].endswith("token"):
-        return len(value) >= 8 and not value.isalpha() and not _NUMBER.fullmatch(value)
-    return not (_NUMBER.fullmatch(value) and len(value) < 8)
+        return len(value) >= 8 and not value.isalpha() and not NUMBER.fullmatch(value)
+    return not (NUMBER.fullmatch(value) and len(value) < 8)
 
 
 @cache
@@ -240,7 +240,7 @@ def marked_value(name: str, value: str, mark: Callable[[str, str], str]) -> str:
         return mark(name, value)
     user, colon, password = value.partition(":")
     is_account = colon and _names_user(name) and not user.isdecimal()  # 1000:staff is of docker
-    if is_account and password and not _NUMBER.fullmatch(password):
+    if is_account and password and not NUMBER.fullmatch(password):
         return f"{user}:{mark(name, password)}"
     return value
 

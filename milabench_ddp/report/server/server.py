@@ -76,10 +76,21 @@ class Handler(BaseHTTPRequestHandler):
     timeout = SLOWEST
 
     def do_GET(self) -> None:
-        self._send(self._answer())
-
-    def do_HEAD(self) -> None:
-        self._send(self._answer(), with_content=False)
+        status, kind, content, policy = self._answer()
+        self.send_response(status)
+        headers = {
+            "Content-Type": kind,
+            "Content-Length": str(len(content)),
+            "Content-Security-Policy": policy,
+            "Cross-Origin-Resource-Policy": "same-origin",
+            "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "no-referrer",
+            "Cache-Control": "no-store",
+        }
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
 
     def _answer(self) -> Answer:
         hosts = self.headers.get_all("Host") or []
@@ -105,24 +116,6 @@ class Handler(BaseHTTPRequestHandler):
             case ["", "runs", key, "report"] if key in folders:
                 return HTTPStatus.OK, HTML, runs.report(folders[key]).encode(), OF_REPORT
         return _plain(HTTPStatus.NOT_FOUND, "there is no such page")
-
-    def _send(self, answer: Answer, *, with_content: bool = True) -> None:
-        status, kind, content, policy = answer
-        self.send_response(status)
-        headers = {
-            "Content-Type": kind,
-            "Content-Length": str(len(content)),
-            "Content-Security-Policy": policy,
-            "Cross-Origin-Resource-Policy": "same-origin",
-            "X-Content-Type-Options": "nosniff",
-            "Referrer-Policy": "no-referrer",
-            "Cache-Control": "no-store",
-        }
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.end_headers()
-        if with_content:
-            self.wfile.write(content)
 
     def log_message(self, format: str, *args: object) -> None:
         """Print nothing: what a browser asks for is of no interest in the terminal."""

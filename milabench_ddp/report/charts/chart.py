@@ -54,7 +54,7 @@ class Chart(Struct, frozen=True):
         sizes = {"left": left, "top": top, "across": across, "down": down}
         made = render(
             "chart_file.html", id=self.id, title=self.title, description=self.description,
-            style=Markup(paper_style()), textures=Markup(TEXTURES), sizes=sizes,
+            style=Markup(paper_style()), textures=TEXTURES, sizes=sizes,
             paper=box(left, top, across, down), heading=shortened(self.title, width),
             drawing=drawing.svg,
         )  # fmt: skip

@@ -7,9 +7,12 @@ both inside, with the colours of the light theme.
 import re
 from pathlib import Path
 
+from markupsafe import Markup
+
 _HERE = Path(__file__).parent
 PAGE_STYLE = (_HERE / "theme.css").read_text("utf-8")
-TEXTURES = "".join(map(str.strip, (_HERE / "textures.svg").read_text("utf-8").splitlines()))
+_TEXTURES = (_HERE / "textures.svg").read_text("utf-8")
+TEXTURES = Markup("".join(map(str.strip, _TEXTURES.splitlines())))
 AREAS = re.findall(r'id="chart-(\w+)"', TEXTURES)  # those that have a texture
 SERIES = 8  # lines that can be told apart
 HEATS = 7

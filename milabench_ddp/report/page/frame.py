@@ -7,7 +7,6 @@ are in it, by their hashes.
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 
 from markupsafe import Markup
@@ -20,19 +19,25 @@ from ..charts.theme import PAGE_STYLE, TEXTURES
 GENERATOR = "milabench_ddp"
 WIDE = 900.0  # of a chart that has the page for itself
 NARROW = 360.0  # of a chart on a telephone
-ASSETS = Path(__file__).with_name("assets")
-SCRIPTS = ("uPlot.iife.min.js", "courses.js", "page.js")
-STYLES = ("uPlot.min.css", "page.css")
+
+
+def _assets(*names: str) -> str:
+    folder = Path(__file__).with_name("assets")
+    return "\n".join((folder / name).read_text("utf-8") for name in names)
+
+
+SCRIPT = Markup(_assets("uPlot.iife.min.js", "courses.js", "page.js"))
+STYLE = Markup(PAGE_STYLE + _assets("uPlot.min.css", "page.css"))
 
 
 def html_page(template: str, title: str, **values: object) -> str:
     policy = (
-        f"default-src 'none'; script-src {hash_of(script())}; style-src {hash_of(style())}; "
+        f"default-src 'none'; script-src {hash_of(SCRIPT)}; style-src {hash_of(STYLE)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
     page = render(
         template, title=title, policy=policy, generator=f"{GENERATOR} {__version__}",
-        style=Markup(style()), script=Markup(script()), textures=Markup(TEXTURES), **values,
+        style=STYLE, script=SCRIPT, textures=TEXTURES, **values,
     )  # fmt: skip
     return str(page)
 
@@ -64,20 +69,6 @@ def drawings(chart: Chart, width: float = WIDE) -> Markup:
     Scaled down, its text could not be read.
     """
     return Markup(chart.svg(width, "wide") + chart.svg(NARROW, "narrow"))
-
-
-@cache
-def script() -> str:
-    return _assets(*SCRIPTS)
-
-
-@cache
-def style() -> str:
-    return PAGE_STYLE + _assets(*STYLES)
-
-
-def _assets(*names: str) -> str:
-    return "\n".join((ASSETS / name).read_text("utf-8") for name in names)
 
 
 def hash_of(content: str) -> str:

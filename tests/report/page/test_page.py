@@ -11,7 +11,7 @@ import pytest
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.page import page
-from milabench_ddp.report.page.frame import script, style
+from milabench_ddp.report.page.frame import SCRIPT, STYLE
 from milabench_ddp.report.page.page import END, report_html
 from tests.support.rates import noisy
 from tests.support.result_files import (
@@ -27,7 +27,7 @@ from tests.support.result_files import (
 )
 from tests.support.troubled_run import FAILED, troubled
 
-FRAME = len(script()) + len(style())
+FRAME = len(SCRIPT) + len(STYLE)
 VOID = {"input", "link", "meta"}  # elements without an end
 HOSTILE = "</script><script>alert(1)</script>\u202e"
 

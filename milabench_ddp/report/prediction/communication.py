@@ -37,25 +37,21 @@ GROWTHS = {"log2 N": 0.0, "(N - 1)": 1.0, "(N - 1)^1.5": 1.5}  # power of N - 1;
 FADES = tuple(step / 50 for step in range(51))
 # Of forms that explain the points as well, the first is kept: without a constant, and with the
 # hops of a tree, which grow less than those of a ring and more than none.
-TERMS = tuple(
-    (constant, latency, bandwidth)
-    for constant, latency, bandwidth in product((False, True), repeat=3)
-    if constant or latency or bandwidth
+CONSTANT, LATENCY, BANDWIDTH = range(3)
+TERMS = (
+    *((BANDWIDTH,), (LATENCY,), (LATENCY, BANDWIDTH), (CONSTANT,), (CONSTANT, BANDWIDTH)),
+    *((CONSTANT, LATENCY), (CONSTANT, LATENCY, BANDWIDTH)),
 )
 
 
 class Form(Struct, frozen=True):
     """What a message consists of."""
 
-    terms: tuple[bool, bool, bool]  # a constant, the latency of each hop, the bandwidth
+    terms: tuple[int, ...]  # a constant, the latency of each hop, the bandwidth: one of ``TERMS``
     growth: str  # of the hops: one of ``GROWTHS``
     each: int  # ranks of a node in a ring over all ranks; 1 for a ring over nodes
     within: bool = False  # whether a ring within each node comes before it
     fade: float = 0.0  # the power of N by which bandwidth falls: one of ``FADES``
-
-    @property
-    def places(self) -> list[int]:
-        return [place for place, is_there in enumerate(self.terms) if is_there]
 
     def columns(self, count: Floats, size: Floats, number: Floats) -> Floats:
         """What each coefficient is multiplied with, for messages on ``count`` of ``size`` bytes."""
@@ -64,7 +60,7 @@ class Form(Struct, frozen=True):
         ranks = count * self.each
         share = 2 * (ranks - 1) / ranks * count**self.fade
         every = np.stack([number, number * hops, share * size], axis=1)
-        return every[:, self.places]
+        return every[:, list(self.terms)]
 
 
 class Cost(Struct, frozen=True):
@@ -85,17 +81,11 @@ class Cost(Struct, frozen=True):
         found: Floats = np.maximum(columns @ self.coefficients, 0.0)
         return found + alone * self.form.within
 
-    @property
-    def terms(self) -> tuple[float, float, float]:
-        """The constant in ms, the latency of a hop in ms, and the ms of a byte; 0 if not there."""
-        found = [0.0, 0.0, 0.0]
-        for place, value in zip(self.form.places, self.coefficients, strict=True):
-            found[place] = float(value)
-        return found[0], found[1], found[2]
-
     def text(self, *, of_bytes: bool) -> str:
         """The formula, in words, for messages whose sizes are known (``of_bytes``) or not."""
-        constant, latency, slope = self.terms
+        told = dict(zip(self.form.terms, map(float, self.coefficients), strict=True))
+        constant, latency = told.get(CONSTANT, 0.0), told.get(LATENCY, 0.0)  # ms
+        slope = told.get(BANDWIDTH, 0.0)  # ms of a byte
         ranks, fade = "N" if self.form.each == 1 else "W", self.form.fade
         size = f"bytes / ({1e-6 / slope:.4g} GB/s)" if slope and of_bytes else f"{slope:.3g} ms"
         size += f" * N^{fade:.2g}" if fade else ""
@@ -183,7 +173,7 @@ class Fits:
         """
         found: list[Cost] = []
         for form in forms:
-            found += self._fit(form, FADES if form.terms[2] else FADES[:1], self.ms)
+            found += self._fit(form, FADES if BANDWIDTH in form.terms else FADES[:1], self.ms)
 
         def criterion(cost: Cost) -> float:
             return cost.misfit + price * (len(cost.coefficients) + bool(cost.form.fade))
@@ -196,7 +186,7 @@ class Fits:
     def _fit(self, form: Form, fades: Sequence[float], ms: Floats) -> list[Cost]:
         usual = replace(form, fade=0.0).columns(self.count, self.size, self.number)
         columns = np.repeat(usual[None], len(fades), axis=0)
-        if form.terms[2]:
+        if BANDWIDTH in form.terms:
             columns[:, :, -1] *= self.count ** np.array(fades)[:, None]
         scale = np.abs(columns).max(axis=1)
         x = self._whitened(columns / scale[:, None] / self._scale[:, None])
@@ -206,7 +196,7 @@ class Fits:
         ratios = (y @ left) / np.where(possible[:, None], sizes, 1.0)
         found = (ratios[:, None] @ right)[:, 0]
         below = found < 0
-        if self._may_hide and form.terms[0]:
+        if self._may_hide and CONSTANT in form.terms:
             below[:, 0] = False
         misfit = ((y - (x @ found[:, :, None])[:, :, 0]) ** 2).sum(axis=1)
         costs = []
@@ -251,6 +241,10 @@ class Fits:
 def _forms(each: int, has_alone: bool) -> Iterator[Form]:
     rings = [(1, False)] if each == 1 else [(each, False), (1, has_alone)]
     for (ranks, within), terms in product(rings, TERMS):
-        # without hops, they do not grow; the steepest beside a constant could pass for any other
-        for growth in list(GROWTHS)[: 1 if not terms[1] else -1 if terms[0] else None]:
+        growths = [*GROWTHS]
+        if LATENCY not in terms:
+            growths = growths[:1]  # without hops, they do not grow
+        elif CONSTANT in terms:
+            growths = growths[:-1]  # the steepest beside a constant could pass for any other
+        for growth in growths:
             yield Form(terms, growth, ranks, within)

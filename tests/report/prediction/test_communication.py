@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from milabench_ddp.report.prediction.communication import GROWTHS, Cost, Fits, Spread
+from milabench_ddp.report.prediction.communication import GROWTHS, LATENCY, Cost, Fits, Spread
 from milabench_ddp.report.prediction.messages import Message, merged
 from tests.support.planted_scaling import Planted, ring, tree
 
@@ -41,8 +41,8 @@ def test_of_a_single_count_the_growth_is_not_known() -> None:
     assert ms_of(fits.best, plant, 16) == pytest.approx(list(plant.messages(16)))
     chance = np.random.default_rng(1)
     drawn = [fits.redrawn(chance).form for _ in range(200)]
-    assert {form.growth for form in drawn if form.terms[1]} == set(GROWTHS)
-    assert any(not form.terms[1] for form in drawn)
+    assert {form.growth for form in drawn if LATENCY in form.terms} == set(GROWTHS)
+    assert any(LATENCY not in form.terms for form in drawn)
     fades = [form.fade for form in drawn]
     assert 60 < fades.count(0.0) < 140
     assert max(fades) > 0.95

@@ -46,7 +46,6 @@ class Axes(Struct, frozen=True):
     y: Scale = NO_SCALE
     y_name: str = ""
     inset: float = 0.0  # free room at both ends of the horizontal scale
-    shift: float = 0.0  # to the right
 
     @property
     def right(self) -> float:
@@ -61,7 +60,7 @@ class Axes(Struct, frozen=True):
         return self.width - 2 * self.inset
 
     def x_of(self, value: float) -> float:
-        return self.left + self.inset + self.shift + self.x.share(value) * self.across
+        return self.left + self.inset + self.x.share(value) * self.across
 
     def y_of(self, value: float) -> float:
         return self.bottom - self.y.share(value) * self.height

@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ...results.records import is_finite
 from ..statistics.values import NAN
@@ -14,7 +13,7 @@ from .svg import Drawing, Place, box, shortened, widest
 from .theme import AREAS
 
 HEIGHT = 200.0  # of the frame
-ROOM_FOR_MARKER, ASIDE = 12.0, 6.0
+ROOM_FOR_MARKER = 12.0
 MOST_MARKED = 64  # points of a curve, more of which have no markers
 MARK_LINES = 3  # of the words of marks
 CAP = 4.0  # half the width of the end of a whisker
@@ -77,9 +76,8 @@ class Plot(Struct, frozen=True):
         x = self.x.scale([*(point.x for point in points), *(at for at, _ in ideal)])
         y = self.y.scale([*_heights(self.curves), *(value for _, value in ideal)])
         left, right = widest(y.texts) + 2 * GAP, widest(x.texts[-1:]) / 2 + GAP
-        shifts = _shifts(self.curves)
         has_markers = any(curve.has_markers for curve in self.curves)
-        inset = ROOM_FOR_MARKER + max(shifts, default=0.0) if has_markers else 0.0
+        inset = ROOM_FOR_MARKER if has_markers else 0.0
         across = width - left - right
         axes = Axes(left, ABOVE, across, HEIGHT, x, self.x.name, y, self.y.name, inset)
         entries = []
@@ -90,8 +88,7 @@ class Plot(Struct, frozen=True):
         ideals = [axes.line(each.ideal) for each in self.curves if len(each.ideal) > 1]
         if ideals:
             entries.append(LegendEntry("ideal", "ideal"))
-        pairs = zip(self.curves, shifts, strict=True)
-        curves = [_drawn(curve, replace(axes, shift=shift)) for curve, shift in pairs]
+        curves = [_drawn(curve, axes) for curve in self.curves]
         return framed(
             "plot.html", axes, self.spans, entries, width, ideals=ideals, curves=curves, cap=CAP,
             marks=list(_marked(self.marks, axes)),
@@ -114,14 +111,6 @@ def _heights(curves: Sequence[Curve]) -> Iterator[float]:
     for curve in curves:
         ends = [end for point in curve.points for end in (point.low, point.high)]
         yield from ends if curve.is_band else reachable(values, ends)
-
-
-def _shifts(curves: Sequence[Curve]) -> list[float]:
-    """How far each curve stands aside, so that the intervals of several are seen."""
-    with_whiskers = sum(not curve.is_band and bool(curve.around) for curve in curves)
-    if with_whiskers < 2:
-        return [0.0] * len(curves)
-    return [ASIDE * (index - (len(curves) - 1) / 2) for index in range(len(curves))]
 
 
 def _drawn(curve: Curve, axes: Axes) -> dict[str, object]:

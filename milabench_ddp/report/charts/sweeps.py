@@ -25,7 +25,6 @@ from .svg import Place
 from .theme import SERIES
 
 MOST_CURVES = 5  # of a chart, if its settings can be told apart by two charts
-IDEAL_STEPS = 16  # of an ideal line, which is bent where an axis is not logarithmic
 COLUMNS = (Column("benchmark"), Column("line"), Column("nodes", "d"))
 
 
@@ -123,9 +122,8 @@ def _ideal(metric: DrawnMetric, row: Row, points: Sequence[ChartPoint]) -> Seque
     if len(points) < 2:
         return ()
     power = 0 if row.is_bandwidth else metric.power.get(scaling(row), 0)
-    first, ratio = points[0], points[-1].x / points[0].x
-    shares = [ratio ** (k / IDEAL_STEPS) for k in range(IDEAL_STEPS + 1)]
-    return [(first.x * share, first.y * share**power) for share in shares]
+    first = points[0]
+    return [(point.x, first.y * (point.x / first.x) ** power) for point in points]
 
 
 def heat_maps(report: Report) -> Iterator[Chart]:

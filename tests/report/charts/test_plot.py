@@ -82,13 +82,6 @@ def test_an_interval_that_goes_far_beyond_is_cut_off_without_a_cap() -> None:
     assert "-100" not in found.texts
 
 
-def test_the_intervals_of_several_lines_stand_side_by_side() -> None:
-    points = (ChartPoint(1, 60.0, 50.0, 70.0), ChartPoint(2, 100.0, 90.0, 110.0))
-    lines = tuple(Curve(str(k), points) for k in range(3))
-    found = drawn(Plot(Axis("x"), Axis("y"), lines).draw(640))
-    assert len({path[0][0] for path in found.paths("whisker")}) == 3
-
-
 def test_an_interval_that_is_not_known_has_no_whisker() -> None:
     found = drawn(plain(ChartPoint(1, 60.0), ChartPoint(2, 100.0, math.nan, 110.0)).draw(640))
     assert found.paths("whisker") == []

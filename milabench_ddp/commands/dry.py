@@ -51,7 +51,7 @@ def main(options: LaunchOptions) -> int:
         f"milabench dry {options.config}: benchmarks: {len(suite.benchmarks)}, "
         f"preset {suite.preset}, on {place}"
     ]
-    comments += [*suite.notes, *repetition.notes]
+    comments += repetition.notes
     notes = dict.fromkeys(note for node in cluster.nodes for note in node.notes)
     comments += [f"note: {note}" for note in notes]
     warnings = [*suite.warnings, *setup.hazards(suite.benchmarks, cluster)]

@@ -38,7 +38,6 @@ def _lines(suite: Suite) -> Iterator[str]:
     total = len(suite.benchmarks) + len(suite.skipped)
     count = f"{len(suite.benchmarks)} of {total} benchmarks would run"
     yield f"{shown(suite.path)}, preset {suite.preset}: {count}"
-    yield from map(in_line, suite.notes)
     rows = []
     for b in suite.benchmarks:
         rows.append((b.name, b.plan, b.preset, ",".join(sorted(b.tags)), shown(b.program)))

@@ -39,8 +39,6 @@ def run(request: SuiteRequest, facts: MachineFacts, explain: bool, out: TextIO) 
             chosen[name] = result.entry
     SECRETS.learn({name: to_plain(entry) for name, entry in chosen.items()})
     out.write(f"# {in_line(shown(resolved.path))}, preset {resolved.preset}\n")
-    for said in resolved.selection.notes:
-        out.write(f"# {in_line(said)}\n")
     for said in resolved.warnings:
         out.write(f"# warning: {in_line(said)}\n")
     out.write(to_yaml(chosen, explain=explain))

@@ -162,9 +162,8 @@ def _created(options: RunOptions, sides: tuple[str, ...] = ()) -> RunContext:
     if profile is not None:
         profile = setup.inside(profile, base, cluster.arch, suite.benchmarks)
     setup.learn_secrets(suite.benchmarks, profile)
-    notes = () if options.quiet else suite.notes
-    for said in (*notes, *(f"warning: {said}" for said in suite.warnings)):
-        print(f"milabench: {in_line(said)}", file=sys.stderr)
+    for said in suite.warnings:
+        print(f"milabench: warning: {in_line(said)}", file=sys.stderr)
     if not suite.benchmarks:
         why = "".join(f"\n  {skip.name}: {in_line(skip.reason)}" for skip in suite.skipped)
         raise SelectionError(f"{options.config}: nothing to run{why}")

@@ -184,7 +184,6 @@ def load(request: SuiteRequest, facts: MachineFacts, *, without_programs: bool =
         tuple(benchmarks),
         tuple(skipped),
         tuple(warnings),
-        resolved.selection.notes,
     )
 
 

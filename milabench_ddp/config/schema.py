@@ -154,7 +154,6 @@ class Suite(Struct, frozen=True):
     benchmarks: tuple[Benchmark, ...]
     skipped: tuple[SkippedBenchmark, ...]
     warnings: tuple[str, ...] = ()  # what milabench takes, and what has no effect here
-    notes: tuple[str, ...] = ()  # how many benchmarks --select and --exclude take
 
 
 # The plan methods, and the defaults of their options; ``plan.methods`` says what each of them does.

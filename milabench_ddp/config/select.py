@@ -25,7 +25,6 @@ class Selection(Struct, frozen=True):
     select: tuple[str, ...]
     selected: frozenset[str]
     excluded: frozenset[str]
-    notes: tuple[str, ...] = ()  # how many benchmarks each of the two takes
 
     def reason_against(self, name: str) -> str | None:
         """Why the benchmark is left out, or None; without ``--select``, all are selected."""
@@ -46,7 +45,6 @@ def parse_selection(
     """
     known = {name: labels(entry) for name, entry in entries.items()}
     taken: dict[str, frozenset[str]] = {}
-    notes = []
     for option, words in (("--select", select), ("--exclude", exclude)):
         found: set[str] = set()
         for word in words:
@@ -55,10 +53,7 @@ def parse_selection(
                 keep(SelectionError(f"{option} {word}: {_why_none(option, word, known)}"))
             found |= matched
         taken[option] = frozenset(found)
-        if words:
-            of = f"{len(found)} of {len(known)} benchmarks"
-            notes.append(f"{option} {shortened(','.join(words))}: {of}")
-    return Selection(select, taken["--select"], taken["--exclude"], tuple(notes))
+    return Selection(select, taken["--select"], taken["--exclude"])
 
 
 def labels(entry: MappingNode) -> set[str]:

@@ -70,15 +70,6 @@ def test_an_exact_name_and_a_glob_of_names_take_no_group_of_the_same_name() -> N
     assert taken("resnet") == ["small"]
 
 
-def test_what_it_took_is_said() -> None:
-    selection = parse_selection(("@vision", "bert"), ("resnet*",), SUITE)
-    assert selection.notes == (
-        "--select @vision,bert: 3 of 3 benchmarks",
-        "--exclude resnet*: 2 of 3 benchmarks",
-    )
-    assert parse_selection((), (), SUITE).notes == ()
-
-
 @pytest.mark.parametrize("option", ["select", "exclude"])
 def test_unknown_words(option: str) -> None:
     with pytest.raises(SelectionError) as error:

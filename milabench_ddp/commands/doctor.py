@@ -74,7 +74,7 @@ def diagnoses(options: LaunchOptions) -> list[Diagnosis]:
         }
     checks |= {
         "packages": device_checks.packages,
-        "base": partial(place_checks.folder, base, kind != "local"),
+        "base": partial(place_checks.folder, base),
         "py-spy": host_checks.py_spy,
         "slurm": partial(place_checks.slurm, kind == "slurm", limit),
     }

@@ -5,7 +5,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, requires
+from importlib.metadata import PackageNotFoundError, distributions, requires
 from pathlib import Path
 from subprocess import TimeoutExpired
 
@@ -14,7 +14,7 @@ from ..errors import MachineError
 from ..machine.backends import BACKENDS
 from ..machine.devices import Cluster
 from ..machine.preflight import run_check
-from ..machine.provenance import torch_build, version_of
+from ..machine.provenance import torch_build
 from ..plan.methods import device_variables
 from .diagnosis import Diagnosis, error, ok, warning
 
@@ -51,7 +51,7 @@ def packages() -> Iterator[Diagnosis]:
     with suppress(PackageNotFoundError):  # a checkout on the import path
         needed = [each for each in requires("milabench_ddp") or () if "extra ==" not in each]
     names = [re.split(r"[^\w.-]", each)[0] for each in needed]
-    if absent := " ".join(name for name in names if version_of(name, sys.path) is None):
+    if absent := " ".join(name for name in names if not any(distributions(name=name))):
         yield warning(
             f"{absent}: not installed, so not all benchmarks run here; `dry`, `report` and "
             f"`compare` do",

@@ -20,28 +20,21 @@ from ..results.node_state import NodeState, said_together
 from .diagnosis import Diagnosis, error, ok, warning
 
 _FREE = 5  # GiB: data of `prepare` and an environment of `install`; a run takes far less
-_LOCAL = ("btrfs", "ext", "overlay", "tmpfs", "xfs", "zfs")  # how file systems of one host begin
 _SEEN = ".doctor-"
 
 
-def folder(base: Path, is_shared: bool) -> Iterator[Diagnosis]:
-    """Whether results can be written, and, if they are shared, not to a disk of this host alone."""
-    import psutil
-
-    places = [each for each in (base.resolve(), *base.resolve().parents) if each.exists()]
+def folder(base: Path) -> Iterator[Diagnosis]:
+    """Whether results can be written, and how much room there is."""
+    place = next(each for each in (base.resolve(), *base.resolve().parents) if each.exists())
     try:
-        with NamedTemporaryFile(prefix=_SEEN, dir=places[0]):
-            free = shutil.disk_usage(places[0]).free >> 30
+        with NamedTemporaryFile(prefix=_SEEN, dir=place):
+            free = shutil.disk_usage(place).free >> 30
     except OSError as raised:
-        yield error(f"{places[0]} cannot be written: {raised.strerror}", "choose another: --base")
+        yield error(f"{place} cannot be written: {raised.strerror}", "choose another: --base")
         return
-    mounted = {each.mountpoint: each.fstype for each in psutil.disk_partitions(all=True)}
-    kind = next((mounted[str(each)] for each in places if str(each) in mounted), "")
     said = f"{base} can be written; {free:,} GiB are free"
     if free < _FREE:
         yield warning(said, "make room, or choose another with --base")
-    elif is_shared and kind.startswith(_LOCAL):
-        yield warning(f"{base} is on a disk of this host ({kind})", "all nodes must see it: --base")
     else:
         yield ok(said)
 
@@ -50,21 +43,13 @@ def slurm(is_asked: bool, limit: float) -> Iterator[Diagnosis]:
     if not shutil.which("sinfo"):
         yield (error if is_asked else ok)("not installed: no `sinfo` on the PATH")
         return
-    found = []
-    for words in ("sinfo --Node --format=%N=%t", "squeue --format=%i"):
-        answer = output_of(*words.split(), "--noheader", seconds=limit / 2)
-        if answer is None:
-            name = words.partition(" ")[0]
-            bad = error if is_asked else warning
-            yield bad(f"`{name}` fails, or does not answer in {limit / 2:g} s", f"try `{name}`")
-            return
-        found.append(answer.split())
-    nodes, jobs = found
-    states = Counter(dict(each.split("=", 1) for each in nodes).values())
-    yield ok(
-        f"nodes: {', '.join(f'{count} {state}' for state, count in states.items()) or 'none'}; "
-        f"jobs in its queue: {len(jobs)}"
-    )
+    answer = output_of("sinfo", "--Node", "--format=%N=%t", "--noheader", seconds=limit)
+    if answer is None:
+        bad = error if is_asked else warning
+        yield bad(f"`sinfo` fails, or does not answer in {limit:g} s", "try `sinfo`")
+        return
+    states = Counter(dict(each.split("=", 1) for each in answer.split()).values())
+    yield ok(f"nodes: {', '.join(f'{count} {state}' for state, count in states.items()) or 'none'}")
 
 
 def hosts(

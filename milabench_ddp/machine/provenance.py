@@ -211,11 +211,6 @@ def _constants(file: Path) -> dict[str, object]:
     return constants
 
 
-def version_of(name: str, path: Sequence[str]) -> str | None:
-    found = _installed(path).get(_key(name))
-    return None if found is None else _version(found)
-
-
 def _key(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 

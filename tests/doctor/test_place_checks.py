@@ -6,7 +6,6 @@ import sys
 from collections import namedtuple
 from pathlib import Path
 
-import psutil
 import pytest
 
 from milabench_ddp.config.runner_profile import RunnerProfile
@@ -17,41 +16,26 @@ from tests.doctor.conftest import Plant
 from tests.support.wait import PATIENCE
 
 FREE = namedtuple("FREE", ["free"])
-MOUNT = namedtuple("MOUNT", ["mountpoint", "fstype"])
 
 
-@pytest.fixture
-def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Planted: 5 GiB are free, on ext4, and a folder ``nfs`` is on another file system."""
+def test_a_folder_and_one_that_a_run_will_make(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda path: FREE(5 << 30))
-    mounts = [MOUNT("/", "ext4"), MOUNT(str(tmp_path / "nfs"), "nfs4")]
-    monkeypatch.setattr(psutil, "disk_partitions", lambda all: mounts)
-
-
-@pytest.mark.usefixtures("disk")
-def test_a_folder_and_one_that_a_run_will_make(tmp_path: Path) -> None:
     for base in (tmp_path, tmp_path / "new" / "base"):
-        (found,) = place_checks.folder(base, is_shared=False)
+        (found,) = place_checks.folder(base)
         assert found == Diagnosis(State.OK, f"{base} can be written; 5 GiB are free")
     assert not list(tmp_path.iterdir())  # nothing is left behind
 
 
-@pytest.mark.usefixtures("disk")
-@pytest.mark.parametrize(("name", "state"), [("here", State.WARNING), ("nfs", State.OK)])
-def test_a_folder_that_all_nodes_must_see(name: str, state: State, tmp_path: Path) -> None:
-    (tmp_path / name).mkdir()
-    (found,) = place_checks.folder(tmp_path / name / "base", is_shared=True)
-    assert found.state == state
-
-
 def test_little_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda path: FREE((5 << 30) - 1))
-    (found,) = place_checks.folder(tmp_path, is_shared=False)
+    (found,) = place_checks.folder(tmp_path)
     assert (found.state, "4 GiB" in found.found) == (State.WARNING, True)
 
 
 def test_a_folder_that_cannot_be_written() -> None:
-    (found,) = place_checks.folder(Path("/proc/base"), is_shared=False)
+    (found,) = place_checks.folder(Path("/proc/base"))
     assert found.state == State.ERROR
     assert found.found.startswith("/proc cannot be written: ")
 
@@ -60,22 +44,19 @@ SINFO = 'case "$*" in *--Node*) printf "n1=idle\\nn2=idle\\nn1=idle\\nn3=down*\\
 
 
 def test_a_slurm_that_answers(plant: Plant) -> None:
-    plant(sinfo=SINFO, squeue="echo 12; echo 13_4")
+    plant(sinfo=SINFO)
     (found,) = place_checks.slurm(is_asked=True, limit=PATIENCE)
-    said = "nodes: 2 idle, 1 down*; jobs in its queue: 2"
+    said = "nodes: 2 idle, 1 down*"
     assert found == Diagnosis(State.OK, said)
 
 
 @pytest.mark.parametrize("is_asked", [True, False])
-@pytest.mark.parametrize(
-    ("sinfo", "squeue", "named"),
-    [("exit 1", "", "`sinfo`"), (SINFO, "exit 1", "`squeue`"), ("exec sleep 60", "", "`sinfo`")],
-)
-def test_a_slurm_that_fails_or_hangs(plant: Plant, sinfo, squeue, named, is_asked) -> None:
-    plant(sinfo=sinfo, squeue=squeue)
+@pytest.mark.parametrize("sinfo", ["exit 1", "exec sleep 60"])
+def test_a_slurm_that_fails_or_hangs(plant: Plant, sinfo: str, is_asked: bool) -> None:
+    plant(sinfo=sinfo)
     (found,) = place_checks.slurm(is_asked, 0.6)
     assert found.state == (State.ERROR if is_asked else State.WARNING)
-    assert found.found.startswith(named)
+    assert found.found.startswith("`sinfo`")
 
 
 def test_no_slurm(plant: Plant) -> None:

@@ -19,6 +19,7 @@ from .backends.backend import DriverError, MissingLibraryError, Reading, SampleS
 # values again, and each reading takes the driver's time. milabench takes 3 s, which leaves a
 # benchmark of 10 s with three samples.
 INTERVAL = 1.0  # seconds
+_LEAST = 0.01  # seconds: faster samples fill the disk with the same values
 
 _MIB = 2**20
 # Reading the clocks interrupts every core for a moment, and takes 10 ms where there are 200.
@@ -49,7 +50,7 @@ class Sampler:
         host: Callable[[], HostSample | None] = lambda: None,
     ) -> None:
         self._source, self._host = source, host
-        self._interval = interval
+        self._interval = max(interval, _LEAST)
         self._sink = sink
         self._asked: queue.SimpleQueue[threading.Event] = queue.SimpleQueue()
         self._stop = threading.Event()

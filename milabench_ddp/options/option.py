@@ -11,8 +11,6 @@ from ..errors import shortened
 
 T = TypeVar("T")
 
-LEAST_INTERVAL = 0.01  # seconds: faster samples fill the disk with the same values
-
 
 def option(
     default: T,
@@ -80,10 +78,8 @@ positive = whole(1, 10**6)
 def seconds(text: str) -> float:
     """A number of seconds, from 0 to ``SECONDS``."""
     value = _number(text)
-    if not 0 <= value < float("inf"):
-        raise _wrong(text, "is not a number of seconds")
-    if value > SECONDS:
-        raise _wrong(text, f"is more than {SECONDS:,} seconds")
+    if not 0 <= value <= SECONDS:
+        raise _wrong(text, f"is not a number of seconds from 0 to {SECONDS:,}")
     return value
 
 
@@ -93,14 +89,6 @@ def age(text: str) -> float:
     if unit is None or not text[:-1].isdecimal():
         raise _wrong(text, "is not an age such as 12h, 30d or 2w")
     return seconds(text[:-1]) * unit
-
-
-def interval(text: str) -> float:
-    """A number of seconds between two samples; 0 for none."""
-    value = seconds(text)
-    if 0 < value < LEAST_INTERVAL:
-        raise _wrong(text, f"is less than {LEAST_INTERVAL:g} seconds")
-    return value
 
 
 def percentage(text: str) -> float:

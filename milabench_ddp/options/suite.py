@@ -11,7 +11,6 @@ from ..machine.backends import BACKENDS
 from .option import (
     argument_name,
     fail_on,
-    interval,
     names_option,
     nodes,
     option,
@@ -178,7 +177,7 @@ class MeasureOptions(LaunchOptions):
     )  # fmt: skip
     gpu_poll: float | None = option(
         None, "the number of seconds between two samples of the devices; 0 turns sampling off",
-        is_rare=True, type=interval, metavar="S",
+        is_rare=True, type=seconds, metavar="S",
     )  # fmt: skip
     detach: bool = option(
         False, "return as soon as the jobs are submitted; `milabench watch` follows the run",

@@ -66,8 +66,10 @@ def test_what_is_not_a_count(text: str) -> None:
             ["run", "x", "--seed", "9" * 400],
             "is not a whole number from 0 to 9,223,",
         ),
-        (["run", "x", "--grace", "1e300"], "'1e300' is more than 2,000,000 seconds"),
-        (["run", "x", "--gpu-poll", "1e-300"], "'1e-300' is less than 0.01 seconds"),
+        (
+            ["run", "x", "--grace", "1e300"],
+            "is not a number of seconds from 0 to 2,000,000",
+        ),
     ],
 )
 def test_numbers_that_nothing_can_do(

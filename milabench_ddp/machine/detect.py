@@ -50,9 +50,10 @@ def detect(device: str | None, count: int | None, environ: Mapping[str, str]) ->
             why += f" with {name}={value}"
         for note in found.notes:
             why += f" ({note})"
+        usable = count_text(available, f"{backend.name} device")
         raise MachineError(
-            f"--gpus {count}: {_counted(backend, found)} can be used here{why}. Ask "
-            f"for at most {available}, or for CPU slots with `--device cpu --gpus {count}`"
+            f"--gpus {count}: {usable} can be used here{why}. Ask for at most {available}, or for "
+            f"CPU slots with `--device cpu --gpus {count}`"
         )
     # Only the first label: the name becomes a part of tags, whose parts are separated by dots.
     hostname = os.uname().nodename.split(".")[0]
@@ -143,8 +144,3 @@ def bound(found: DiscoveryResult, usable: Sequence[int], *, has_taskset: bool) -
         notes.append("no `taskset` (util-linux): no process is bound to the cores next to its GPU")
         devices = [replace(device, cpus=()) for device in devices]
     return DiscoveryResult(tuple(devices), tuple(notes))
-
-
-def _counted(backend: Backend, found: DiscoveryResult) -> str:
-    names = " and ".join(sorted({device.name for device in found.devices}))
-    return f"{count_text(len(found.devices), f'{backend.name} device')} ({names})"

@@ -141,13 +141,6 @@ def visible_devices(known: Inventory, environ: Mapping[str, str]) -> DiscoveryRe
             "show a process both, and their speeds do not compare. Choose one kind, for example "
             f"CUDA_VISIBLE_DEVICES={','.join(device.id for device in whole)}"
         )
-    by_uuid = all(choice.by_uuid for choice in chosen)
-    in_order = environ.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID"
-    if value is not None and not (alike or by_uuid or in_order):
-        notes.append(
-            f"the GPUs differ: CUDA_VISIBLE_DEVICES={value} was read in nvidia-smi's order; "
-            "name GPUs by UUID to be sure"
-        )
     if len({device.index for device in devices}) < len(devices):  # instances of one GPU
         devices = [replace(device, index=i) for i, device in enumerate(devices)]
     return DiscoveryResult(tuple(devices), tuple(notes))

@@ -74,19 +74,6 @@ def test_gpus_that_differ_go_by_uuid() -> None:
     assert visible_devices(mixed, {}).notes == ()
 
 
-def test_an_index_among_gpus_that_differ_is_pointed_out() -> None:
-    mixed = inventory("T400", "A100")
-    assert shown(mixed, "1") == [(1, "GPU-1-uuid")]
-    assert visible_devices(mixed, {"CUDA_VISIBLE_DEVICES": "1"}).notes == (
-        "the GPUs differ: CUDA_VISIBLE_DEVICES=1 was read in nvidia-smi's order; "
-        "name GPUs by UUID to be sure",
-    )
-    assert (
-        visible_devices(mixed, {"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": PCI}).notes == ()
-    )
-    assert visible_devices(mixed, {"CUDA_VISIBLE_DEVICES": "GPU-1"}).notes == ()
-
-
 def test_beside_a_gpu_that_is_left_out_the_others_go_by_uuid() -> None:
     known = inventory("H200", "H200", problems=("GPU 0 is left out: lost",), first=1)
     found = visible_devices(known, {"CUDA_VISIBLE_DEVICES": "0"})

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
-from math import prod
 
 from ..errors import ConfigError, SelectionError
 from .checks import as_mapping
@@ -132,11 +131,6 @@ def _axes(name: str, entry: MappingNode) -> Mapping[str, Sequence[TreeNode]]:
             raise MistakeError(
                 f"the axis `{axis}` in {node.origin} has no value", node.origin, axis
             )
-    if prod(map(len, axes.values())) > BENCHMARKS:
-        raise ConfigError(
-            f"the `matrix` of `{name}` in {matrix.origin} has more than {BENCHMARKS:,} "
-            "combinations: give its axes fewer values"
-        )
     return axes
 
 

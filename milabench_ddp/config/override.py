@@ -95,11 +95,8 @@ def check_overrides(
         earlier, keys = locate(override.address, before)
         if earlier and keys[0] in _EARLY:
             continue
-        if earlier:
-            job = f"{earlier[0]}.job.{'.'.join(keys)}"
-            hint = f"`{earlier[0]}` is a matrix: address its benchmarks, or `{job}`"
-        elif names:
-            hint = f"`{names[0]}` is made by a matrix: override that key in its `job`"
+        if found := earlier or names:
+            hint = f"`{found[0]}` is a matrix, or made by one: address its benchmarks, or its `job`"
         else:
             word = override.address.partition(".")[0]
             hint = f"no benchmark `{word}`{did_you_mean(word, {*after, *before} - {ALL})}"

@@ -179,15 +179,16 @@ def from_plain(value: Any, origin: Origin) -> TreeNode:
 
 
 def walk(node: TreeNode) -> Iterator[TreeNode]:
+    """The node and all below it, in no order."""
     left = [node]
     while left:
         part = left.pop()
         yield part
         match part:
             case ListNode(items):
-                left += reversed(items)
+                left += items
             case MappingNode(entries):
-                left += reversed(tuple(entries.values()))
+                left += entries.values()
 
 
 def map_scalars(

@@ -27,6 +27,7 @@ LAUGHS = chain(
 )
 NUMBERS = "[" + ",".join("1" * 2000) + "]"
 AXES = ",".join(f"a{k}: [{','.join('0123456789')}]" for k in range(9))
+NAME = "b" + "".join(f"-{{a{k}}}" for k in range(9))
 WIDE = "_t: {env: {" + ",".join(f"A{k}: 1" for k in range(5000)) + "}}\n"
 TWICE = ", ".join(f"A{k}: '${{_i.env.A{k + 1}}}${{_i.env.A{k + 1}}}'" for k in range(40))
 NESTED = "${" * 500 + "a" + "}" * 500
@@ -53,8 +54,8 @@ HOSTILE: dict[str, tuple[str | None, str]] = {
         "`inherits` of `x` in s.yaml:61: at most 50 parents, and at most 50 generations of them",
     ),
     "a matrix": (
-        f"m: {{matrix: {{{AXES}}}, job: {{name: b, {BODY}}}}}",
-        "the `matrix` of `m` in s.yaml:1 has more than 10,000 combinations: give its axes fewer",
+        f"m: {{matrix: {{{AXES}}}, job: {{name: '{NAME}', {BODY}}}}}",
+        MANY_VALUES,
     ),
     "a matrix of lists": (
         f"m: {{matrix: {{a: [{NUMBERS}]}}, "

@@ -123,12 +123,12 @@ def test_an_address_is_a_name_and_keys(address: str, names: list[str], keys: lis
         (
             "sweep.weight=1",
             SelectionError,
-            "`sweep` is a matrix: address its benchmarks, or `sweep.job.weight`",
+            "`sweep` is a matrix, or made by one: address its benchmarks, or its `job`",
         ),
         (
             "s1.presets.small.max_duration=3",
             SelectionError,
-            "`s1` is made by a matrix: override that key in its `job`",
+            "`s1` is a matrix, or made by one: address its benchmarks, or its `job`",
         ),
         (
             "listed.argv.--x=1",

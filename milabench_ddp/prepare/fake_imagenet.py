@@ -14,7 +14,6 @@ from itertools import islice
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from ..codec import decode, write_record
 from ..config.schema import FakeImageNet
@@ -65,14 +64,9 @@ def is_complete(folder: Path, wanted: FakeImageNet) -> bool:
             f"{shown(folder)} exists, and `milabench prepare` did not make it: "
             "name another folder with `prepare.fake_imagenet.folder`, or move it away"
         ) from None
-    held = asdict(manifest.holds)
-    differences = []
-    for key, value in asdict(_contents(wanted)).items():
-        if held[key] != value:
-            differences.append(f"{key} {held[key]} instead of {value}")
-    if differences:
+    if manifest.holds != _contents(wanted):
         raise ConfigError(
-            f"{shown(folder)} was made with other settings ({', '.join(differences)}): "
+            f"{shown(folder)} was made with other settings (see its manifest.json): "
             "name another folder with `prepare.fake_imagenet.folder`, or remove this one"
         )
     return manifest.complete

@@ -6,7 +6,7 @@ of milliseconds, in other steps on each rank, and all ranks wait for each. (Plan
 it, and what is left takes microseconds. It is not turned off, because steps make garbage that only
 it can free, tensors among it: under activation checkpointing, pipelines and tensor parallelism.
 
-Steps that keep what they make bring the cost back. So the time of each collection in the loop is
+Steps that keep what they make bring the cost back. So the time of all collections in the loop is
 known, and where they matter, a full collection after the loop is timed before and after another
 ``gc.freeze``.
 """
@@ -16,12 +16,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from heapq import nlargest
 from typing import Any
 
 MATTERS = 0.001  # of the time of the loop
 IMMORTAL = 5_000  # Python 3.12 counts its own objects that never die as frozen: some hundreds
-MOST = 100  # steps that are told, those with the longest collections
 
 
 @dataclass(eq=False)
@@ -56,14 +54,11 @@ class Collections:
     def told(self, first: int, count: int) -> dict[str, Any]:
         """What is reported of ``count`` steps from ``first`` on; empty without collections."""
         steps = range(first, first + count)
-        measured = {step - first: ms for step, ms in self.step_ms.items() if step in steps}
+        measured = [ms for step, ms in self.step_ms.items() if step in steps]
         if not measured:
             return {}
-        longest = sorted(nlargest(MOST, measured, key=lambda step: measured[step]))
         return {
-            "ms": round(sum(measured.values()), 3),
-            "steps": longest,
-            "step_ms": [round(measured[step], 3) for step in longest],
+            "ms": round(sum(measured), 3),
             "full_ms": self.full_ms and round(self.full_ms, 4),
             "frozen_ms": self.frozen_ms and round(self.frozen_ms, 4),
         }

@@ -27,14 +27,9 @@ class Bucket(Struct, frozen=True):
 
 
 class Collections(Struct, frozen=True):
-    """Python's garbage collections in the steps of a rank, without those of the youngest objects.
+    """Python's garbage collections in the steps of a rank, but for the youngest objects."""
 
-    The steps are those with the longest ones; ``ms`` is the time of all.
-    """
-
-    ms: Amount = 0.0
-    steps: tuple[int, ...] = ()  # from the first measured one on
-    step_ms: tuple[Amount, ...] = ()
+    ms: Amount = 0.0  # of all
     full_ms: Amount | None = None  # of a full collection after the steps
     frozen_ms: Amount | None = None  # of another one, after ``gc.freeze``
 

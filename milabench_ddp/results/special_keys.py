@@ -119,7 +119,7 @@ def _add_to_rank(record: Record, number: int, data: Payload) -> Iterator[DefectK
         yield DefectKind.BAD_BUCKETS
     if "garbage_collections" in told:
         collections = _read(told["garbage_collections"], Collections)
-        if collections is None or len(collections.steps) != len(collections.step_ms):
+        if collections is None:
             yield DefectKind.BAD_COLLECTIONS
         else:
             rank.collections = collections

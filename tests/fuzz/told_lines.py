@@ -53,7 +53,7 @@ PAYLOADS: Sequence[dict[str, Any]] = (
     {"rank": 0, "memory_peak": [5.0, 9.0], "node": "n0", "startup": {"import_s": 1.5}},
     {"rank": 0, "shares": {"forward": 0.5}, "part_ms": {"forward": [1.0, 0.1]}},
     {"rank": 0, "buckets": [{"bytes": 4096, "ready_ms": 1.5, "ms": 2.0, "hidden_ms": 0.5}]},
-    {"rank": 0, "garbage_collections": {"ms": 1.0, "steps": [1], "step_ms": [1.0]}},
+    {"rank": 0, "garbage_collections": {"ms": 1.0, "full_ms": 1.0}},
     {"model": {"mode": "ddp", "tflops_per_gpu": 30.0, "layers": 3}, "compute_dtype": "bf16"},
     {"comm": {"operation": "all_reduce", "bytes": 1024, "us": 9.0}, "units": "\x1b[2J"},
     {"pair": {"ranks": [0, 1], "gb_s": 5.0, "nodes": ["n0", "n1"]}},

@@ -21,7 +21,6 @@ from .rank_summary import RankId
 
 MOSTLY, PARTLY = 0.7, 0.2  # the share of a pause in the part that is named, or in each of several
 SURER = 1.2  # distances in time count if their probability is this power of that in steps
-COLLECTOR = "Python's garbage collector"
 
 Launches = Sequence[tuple[RankId, RankLaunch]]
 
@@ -95,7 +94,8 @@ def _recurring(series: Sequence[_Series]) -> list[_Recurring]:
         return in_steps
     # the pauses by the time at which their steps begin
     places = []
-    for ms in (each.launch.ms for each in series):
+    for each in series:
+        ms = each.launch.ms
         places.append(((np.cumsum(ms) - ms) / 1e3 / unit_s).astype(int))
     in_time = _recurring_at(places, series, unit_s)
     if not in_time or (in_steps and in_time[0].found.log_p > SURER * in_steps[0].found.log_p):
@@ -141,15 +141,10 @@ def _jitter(series: Sequence[_Series], one: _Recurring, *, is_known: bool) -> Ji
 def _parts(members: Members) -> tuple[str, ...]:
     """The part of a step that the pauses make longer, or those, most first; empty if not known."""
     longer: dict[str, float] = defaultdict(float)
-    collected = whole = 0.0
     for each, at in members:
-        collected += float(each.launch.collected()[at].sum())
-        whole += float(excess_of(each.times)[at].sum())
         for name, times in each.launch.parts.items():
             if name != EXPOSED:
                 longer[name] += max(float(excess_of(times)[at].sum()), 0.0)
-    if collected >= MOSTLY * whole:
-        return (COLLECTOR,)
     names = sorted(longer, key=lambda name: -longer[name])
     whole = sum(longer.values())
     if names and longer[names[0]] >= MOSTLY * whole:

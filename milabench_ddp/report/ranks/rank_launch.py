@@ -54,7 +54,6 @@ class RankLaunch(Struct, frozen=True):
     rank: Rank
     ms: Floats  # of each step
     parts: Mapping[str, Floats]  # of each step, with the wait for data; empty if not told
-    first: int = 0  # of the steps that the rank has told
 
     @property
     def key(self) -> LaunchKey:
@@ -80,16 +79,6 @@ class RankLaunch(Struct, frozen=True):
         if waits is not None:
             return float(waits.mean())
         return self.rank.waited / len(self.rank.ms) if len(self.rank.ms) else NAN
-
-    def collected(self) -> Floats:
-        """The time that Python's garbage collector takes of each step."""
-        found = np.zeros(self.first + len(self.ms))
-        for step, ms in zip(
-            self.rank.collections.steps, self.rank.collections.step_ms, strict=True
-        ):
-            if 0 <= step < len(found):
-                found[step] = ms
-        return found[self.first :]
 
     def own(self) -> tuple[Floats, Floats] | None:
         """The local time of each step, without and in the wait for data; None if not known."""
@@ -125,7 +114,7 @@ def steady_launch(record: Record, rank: Rank, unsteady: int) -> RankLaunch:
     for name, times in {**rank.parts, "data": rank.wait_ms}.items():
         if count and rank.parts and len(times) == count:
             parts[name] = np.asarray(times, dtype=np.float64)[first:]
-    return RankLaunch(record, rank, np.asarray(rank.ms, dtype=np.float64)[first:], parts, first)
+    return RankLaunch(record, rank, np.asarray(rank.ms, dtype=np.float64)[first:], parts)
 
 
 def blocks_of(times: Floats) -> list[Floats]:

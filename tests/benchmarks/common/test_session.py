@@ -165,8 +165,7 @@ def test_collections_in_the_steps_are_told(wire):
             if step in (0, 4, 9):  # the first is of the warm-up
                 gc.collect()
     (told,) = (p["garbage_collections"] for p in wire.close() if "garbage_collections" in p)
-    assert {3, 8} <= set(told["steps"])
-    assert len(told["steps"]) == len(told["step_ms"])
+    assert told["ms"] > 0
     assert told["full_ms"] > 0 < told["frozen_ms"]
 
 

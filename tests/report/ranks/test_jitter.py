@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from milabench_ddp.report.ranks.jitter import COLLECTOR, Jitter, Launches, jitters
+from milabench_ddp.report.ranks.jitter import Jitter, Launches, jitters
 from milabench_ddp.report.ranks.rank_launch import RankLaunch
 from milabench_ddp.report.ranks.rank_summary import RankId
-from milabench_ddp.results.rank import Collections, Rank
+from milabench_ddp.results.rank import Rank
 from milabench_ddp.results.records import Record
 from tests.support.trained_ranks import SHARES, trained
 
@@ -112,19 +112,3 @@ def test_where_own_work_is_not_known_no_rank_is_named() -> None:
 def test_steps_without_pauses(count: int) -> None:
     assert jitters(launches(planted("host", {}, count))) == []
     assert jitters([]) == []
-
-
-@pytest.mark.parametrize(("ms", "part"), [(19.0, COLLECTOR), (2.0, "forward")])
-def test_the_garbage_collector_is_named_if_it_takes_the_time(ms: float, part: str) -> None:
-    at = tuple(range(3, COUNT, 50))
-    found = launches(planted("forward", {2: at}))
-    seen = Collections(ms * len(at), (*at, 10**9), (*[ms] * len(at), ms))
-    found[2][1].rank.collections = seen
-    (pauses,) = jitters(found)
-    assert (pauses.parts, numbers(pauses)) == ((part,), [2])
-
-
-def test_collections_before_the_steady_state_are_left_out() -> None:
-    rank = Rank(collections=Collections(9.0, (1, 3), (4.0, 5.0)))
-    launch = RankLaunch(Record(Path("b.data")), rank, np.ones(4), {}, first=2)
-    assert launch.collected().tolist() == [0, 5, 0, 0]

@@ -11,7 +11,7 @@ from ...table import Column, Measured, Table, csv_text, given_percent_text, tabl
 from ..grouping import grouped
 from .comparison_model import ComparedBenchmark, ComparedSide, Comparison, SideRate, Unit
 from .sides import Side
-from .verdicts import FALSE, RatioVerdict
+from .verdicts import CHANGES, FALSE, RatioVerdict
 
 SHOWN = 3  # runs in a line
 CSV: Mapping[str, str] = {  # the columns, and where their values are in a benchmark
@@ -113,7 +113,7 @@ def _sentences(comparison: Comparison) -> Iterator[str]:
         yield f"{verdict}: {shown_names(names)}: {reason}"
     if comparison.benchmarks:
         yield ", ".join(_counted(comparison))
-    if comparison.verdicts.keys() & {RatioVerdict.SLOWER, RatioVerdict.FASTER}:
+    if comparison.verdicts.keys() & CHANGES:
         rest = " and nothing else changed between the sides"
         yield (
             f'of all verdicts "slower" and "faster", at most {FALSE:.0%} are expected to be false, '
@@ -127,9 +127,8 @@ def _sentences(comparison: Comparison) -> Iterator[str]:
 
 def _counted(comparison: Comparison) -> Iterator[str]:
     for verdict, count in comparison.verdicts.items():
-        is_change = verdict in (RatioVerdict.SLOWER, RatioVerdict.FASTER)
         beyond = ""
-        if is_change and comparison.threshold:
+        if verdict in CHANGES and comparison.threshold:
             beyond = f" by more than {given_percent_text(comparison.threshold)}"
         yield f"{count} {verdict}{beyond}"
 

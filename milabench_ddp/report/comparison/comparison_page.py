@@ -15,7 +15,7 @@ from ..page.frame import WIDE, sections_page, svg_figure
 from .comparison_model import Comparison
 from .ratio_chart import comparison_chart
 from .sides import Side
-from .verdicts import RatioVerdict
+from .verdicts import CHANGES, RatioVerdict
 
 SIGNS: Mapping[RatioVerdict, str] = {  # each with the class of its colour
     RatioVerdict.SLOWER: "▼ error",
@@ -25,7 +25,6 @@ SIGNS: Mapping[RatioVerdict, str] = {  # each with the class of its colour
 OTHER = "? warning"
 MOST_CHARTS = 32  # of rates over time
 POINTS = 64  # of a series
-CHANGES = (RatioVerdict.SLOWER, RatioVerdict.FASTER)
 
 
 def comparison_page(

@@ -48,6 +48,9 @@ class RatioVerdict(StrEnum):
     MISSING = "missing"  # on one side
 
 
+CHANGES = (RatioVerdict.SLOWER, RatioVerdict.FASTER)
+
+
 class Judged(Struct, frozen=True):
     """The verdict on a ratio."""
 
@@ -129,9 +132,5 @@ def _resolved(ratio: Ratio, level: float, before: int, after: int) -> float:
 def _needed(ratio: Ratio, level: float, margin: float) -> int | None:
     """The launches on each side that show a change of ``margin``; None: more than anybody runs."""
     counts = range(2, MOST_LAUNCHES + 1)
-
-    def is_enough(count: int) -> bool:
-        return _resolved(ratio, level, count, count) <= margin
-
-    place = bisect_left(counts, True, key=is_enough)
+    place = bisect_left(counts, -margin, key=lambda count: -_resolved(ratio, level, count, count))
     return counts[place] if place < len(counts) else None

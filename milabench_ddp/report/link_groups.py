@@ -1,8 +1,8 @@
 """Ends and groups of ends whose links are slow, and how clear that is.
 
-Candidates are all groups that come first in some orders of the ends: by how slow their links to one
-end are, and by eigenvectors; an end is a group of one. The clearest of each shape is kept, once its
-ends have moved to where their links fit better.
+Candidates are all groups that come first in orders of the ends by eigenvectors. The one that
+explains most of the differences between links is judged, once its ends have moved to where their
+links fit better; and the slowest end.
 """
 
 import math
@@ -18,7 +18,6 @@ OF_MEDIAN = 1.2533  # the standard error of a median in those of a mean
 OF_MAD = 0.37  # its efficiency: of so many values a standard deviation would be as sure
 FEW = 30  # values whose standard deviation is the usual one: it needs fewer to be known
 FEWEST_ENDS = 4  # of fewer none can be told from its links
-MOST_SEEDS = 64  # ends from whose links groups are searched
 EIGENVECTORS = 3
 MOST_MOVES = 10
 
@@ -31,7 +30,7 @@ class SlowCandidate(Struct, frozen=True):
     ends: tuple[int, ...]
 
 
-def scored(below: Floats, error: Floats | float, freedom: float, count: Floats | float) -> Floats:
+def scored(below: Floats | float, error: float, freedom: float, count: float) -> Floats:
     """Scores of candidates that are ``below`` the others; of the logarithm of their number.
 
     Student's t becomes a normal deviate by D. L. Wallace's approximation ("Bounds on normal
@@ -58,107 +57,93 @@ def robust_noise(values: Floats) -> tuple[float, float]:
 
 
 def slow_groups(both: Floats) -> Iterator[SlowCandidate]:
-    """The clearest ends or group with slow links to the others, and group with slow ones inside.
+    """An end or a group with slow links to the others, and a group with slow ones inside.
 
     Args:
         both: logarithms of speeds around 0, symmetric, shape (N, N); NaN: not known.
     """
-    count = len(both)
-    if count < FEWEST_ENDS:
+    if len(both) < FEWEST_ENDS:
         return
-    known = np.isfinite(both)
+    medians = np.array([_level(own[np.isfinite(own)]) for own in both])
+    yield from _judged(both, np.arange(len(both)) == np.argmin(medians), medians)
+    group = _moved(both, _clearest(both))
+    yield from _judged(both, group, medians)
+    yield from _judged(both, ~group, medians)
+
+
+def _clearest(both: Floats) -> Marks:
+    """The group whose links, within it, to the others and among these, differ most."""
+    count, known = len(both), np.isfinite(both)
     values = np.where(known, both, 0.0)
-    noise, freedom = robust_noise(both[np.triu(known)])
-    medians = np.nanmedian(both[known.any(axis=1)], axis=1)
-    spread = robust_std(medians, float(np.median(medians)))
+    noise, _ = robust_noise(both[np.triu(known)])
     sizes = np.arange(1, count - 1)
-    counts = np.array([math.log(math.comb(count, size)) for size in sizes]) + math.log(count)
-    counts[0] = math.log(count)  # ends have one size
-    best: dict[str, tuple[float, Marks]] = {}
+    counts = np.array([math.log(math.comb(count, size)) for size in sizes])
+    best, found = -math.inf, np.zeros(count, bool)
     for order in _orders(values, known):
-        sides = _sums(values, known, order)
-        for shape, (below, error) in _contrasts(sides, noise, spread, sizes).items():
-            scores = scored(below, error, freedom, counts)
-            place = int(np.argmax(scores))
-            shape = "end" if place == 0 else shape
-            if scores[place] > best.get(shape, (-np.inf,))[0]:
-                members = np.isin(np.arange(count), order[: sizes[place]])
-                best[shape] = float(scores[place]), members
-    for shape, (_, members) in best.items():
-        if shape != "end":  # several may be slow in their own ways
-            members = _moved(both, members)
-        sides, left = _medians(both, members)
-        own_noise, own_freedom = noise_of(left, levels=int(np.count_nonzero(sides[1])))
-        size = members.sum(keepdims=True)
-        contrasts = _contrasts(sides, OF_MEDIAN * own_noise, spread, size)
-        below, error = contrasts["across" if shape == "end" else shape]
-        score = float(scored(below, error, own_freedom, counts[size - 1])[0])
-        if shape == "across" and (2 * size[0], not members[0]) > (count, False):
-            members = ~members  # the smaller side; of equal ones that of the first end
-        ends = tuple(map(int, np.flatnonzero(members)))
-        if shape != "within" or len(ends) > 2:  # of two it is a link
-            yield SlowCandidate(score, shape, ends)
+        sums, numbers = (_sums(each, order) for each in (values, known.astype(float)))
+        explained = (sums**2 / np.maximum(numbers, 1)).sum(axis=0) / (2 * noise**2) - counts
+        place = int(np.argmax(explained))
+        if explained[place] > best:
+            best, found = explained[place], np.isin(np.arange(count), order[: sizes[place]])
+    return found
 
 
-# Levels of the links within a group, from it to the others, and among these; and how many they are
-Sides = tuple[Floats, Floats]  # each of shape (3, groups)
+def _sums(values: Floats, order: Counts) -> Floats:
+    """Over the links within a group, from it to the others, and among these.
+
+    Returns:
+        for the groups of the first ends of an order, shape (3, groups).
+    """
+    ordered = values[np.ix_(order, order)]
+    inner = np.cumsum(np.tril(ordered).sum(axis=1))[:-2]
+    across = np.cumsum(ordered.sum(axis=1))[:-2] - 2 * inner
+    return np.array([inner, across, values.sum() / 2 - inner - across])
 
 
-def _sums(values: Floats, known: Marks, order: Counts) -> Sides:
-    """The means, for the groups of the first ends of an order."""
-    found = []
-    for each in (values, known.astype(float)):
-        ordered = each[np.ix_(order, order)]
-        inner = np.cumsum(np.tril(ordered).sum(axis=1))[:-2]
-        across = np.cumsum(ordered.sum(axis=1))[:-2] - 2 * inner
-        found.append(np.array([inner, across, each.sum() / 2 - inner - across]))
-    return found[0] / np.maximum(found[1], 1), found[1]
+def _sides(both: Floats, members: Marks) -> list[Floats]:
+    """The links within a group, from it to the others, and among these."""
+    ends_inside = members[:, None].astype(int) + members
+    return [both[np.triu(np.isfinite(both)) & (ends_inside == ends)] for ends in (2, 1, 0)]
 
 
-def _medians(both: Floats, members: Marks) -> tuple[Sides, Floats]:
-    """The medians, for one group; and what is left of the links beside these."""
-    sides = members[:, None].astype(int) + members[None, :]
-    parts = [both[np.triu(np.isfinite(both)) & (sides == side)] for side in (2, 1, 0)]
-    levels = [float(np.median(part)) if len(part) else 0.0 for part in parts]
-    left = [part - level for part, level in zip(parts, levels, strict=True)]
-    counts = np.array([[len(part)] for part in parts])
-    return (np.array(levels)[:, None], counts), np.concatenate(left)
+def _judged(both: Floats, members: Marks, medians: Floats) -> Iterator[SlowCandidate]:
+    """By how much the links of a group are below all others, in its errors.
 
-
-def _contrasts(
-    sides: Sides, noise: float, spread: float, sizes: Counts
-) -> dict[str, tuple[Floats, Floats]]:
-    """By how much the links of a group are below all others, and the error of that.
-
-    It is 0 where the three kinds of links are not as the shape says: both sides of a slow border
+    It is not where the three kinds of links are not as the shape says: both sides of a slow border
     are faster than it. Healthy ends differ. Links within a group count by how much they are below
     what their ends explain, since ends that are slow are so to all.
     """
-    (a, b, c), (n_a, n_b, n_c) = sides
-    with np.errstate(divide="ignore", invalid="ignore"):
-        below = (a * n_a + c * n_c) / (n_a + n_c) - b
-        border = noise * np.sqrt(1 / n_b + 1 / (n_a + n_c))
-        within = noise * np.sqrt(4 / n_b + 1 / n_a + 1 / n_c)
-    fastest = np.where(n_a > 0, np.minimum(a, c), c)
-    return {
-        "across": (
-            np.where(fastest - b > below / 2, below, 0.0),
-            np.maximum(border, np.where(sizes == 1, spread, 0.0)),
-        ),
-        "within": (np.minimum(2 * b - c - a, np.minimum(b, c) - a), within),
-    }
+    sides = _sides(both, members)
+    count, size = len(both), int(members.sum())
+    (n_a, n_b, n_c), (a, b, c) = map(len, sides), map(_level, sides)
+    if not (n_b and n_c):
+        return
+    left = np.concatenate([part - _level(part) for part in sides])
+    noise, freedom = noise_of(left, levels=2 + (n_a > 0))
+    ends = tuple(map(int, np.flatnonzero(members)))
+    number = math.log(count * (math.comb(count, size) if size > 1 else 1))
+    below = (a * n_a + c * n_c) / (n_a + n_c) - b
+    error = OF_MEDIAN * noise * math.sqrt(1 / n_b + 1 / (n_a + n_c))
+    fastest = min(a, c) if n_a else c
+    if size == 1:
+        error = max(error, robust_std(medians, float(np.median(medians))))
+    if fastest - b > below / 2 and (2 * size, not members[0]) <= (count, False):
+        score = float(scored(below, error, freedom, number))
+        yield SlowCandidate(score, "across" if size > 1 else "end", ends)
+    if n_a > 1:  # else it is a link
+        below = min(2 * b - c - a, min(b, c) - a)
+        error = OF_MEDIAN * noise * math.sqrt(4 / n_b + 1 / n_a + 1 / n_c)
+        yield SlowCandidate(float(scored(below, error, freedom, number)), "within", ends)
+
+
+def _level(part: Floats) -> float:
+    return float(np.median(part)) if len(part) else 0.0
 
 
 def _orders(values: Floats, known: Marks) -> Iterator[Counts]:
     """Orders of the ends in which slow groups come first."""
-    for end in np.argsort(-np.abs(values).sum(axis=1))[:MOST_SEEDS]:
-        toward = values[end].copy()
-        for sign in (1, -1):  # the slowest first, or the fastest
-            toward[end] = -sign * np.inf
-            yield np.argsort(sign * toward, kind="stable")
     means = values.sum(axis=1) / np.maximum(known.sum(axis=1), 1)
-    yield np.argsort(means, kind="stable")
-    without_ends = np.where(known, values - means[:, None] - means[None, :], 0.0)
+    without_ends = np.where(known, values - means[:, None] - means, 0.0)
     for matrix in (values, without_ends):
         levels, vectors = np.linalg.eigh(matrix)
         for place in np.argsort(-np.abs(levels))[:EIGENVECTORS]:
@@ -169,7 +154,7 @@ def _orders(values: Floats, known: Marks) -> Iterator[Counts]:
 def _moved(both: Floats, members: Marks) -> Marks:
     """The group, once each end is on the side that its links fit better."""
     for _ in range(MOST_MOVES):
-        (levels, _), _ = _medians(both, members)
+        levels = map(_level, _sides(both, members))
         inside = members.astype(float)
         fit_a, fit_b, fit_c = (np.nan_to_num((both - level) ** 2) for level in levels)
         moved = fit_a @ inside + fit_b @ (1 - inside) < fit_b @ inside + fit_c @ (1 - inside)

@@ -1,8 +1,9 @@
 """Links between devices: a pair of ranks each, by kind; and what is slow among them."""
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from msgspec import Struct
 
@@ -10,7 +11,7 @@ from ..hostlist import natural
 from ..numerics import Floats, np
 from ..results.records import Payload, is_finite
 from .grouping import grouped
-from .link_map import LEVEL, SMALLEST, slow_parts
+from .link_map import LEVEL, slow_parts
 from .model import Row
 from .once import once
 from .statistics.values import median
@@ -28,7 +29,7 @@ class Link(Struct, frozen=True):
     ways: int
     nodes: tuple[str, str]
     gb_s: float
-    best_gb_s: float  # of the fastest observation
+    best_gb_s: float  # of the fastest observation; at least the median
     schedule: str = ""  # "alone", or in "rounds" of all ranks; empty: not told
     part: int = 0  # of the ranks that exchange messages at the same time
 
@@ -42,14 +43,6 @@ class Link(Struct, frozen=True):
         return self.sender, self.receiver
 
     @property
-    def ends(self) -> Iterable[tuple[int, str]]:
-        return zip(self.ranks, self.nodes, strict=True)
-
-    @property
-    def best(self) -> float:
-        return max(self.gb_s, self.best_gb_s)  # the latter may not be known
-
-    @property
     def label(self) -> str:
         return f"{self.sender} {'->' if self.ways == 1 else '<->'} {self.receiver}"
 
@@ -61,15 +54,21 @@ class LinkKind(Struct, frozen=True):
     links: Sequence[Link]
 
     @property
+    def node_of(self) -> dict[int, str]:
+        """The nodes of its ranks, which are in order."""
+        ends = {(rank, link.nodes[k]) for link in self.links for k, rank in enumerate(link.ranks)}
+        return dict(sorted(ends))
+
+    @property
     def typical(self) -> float:
         return median(link.gb_s for link in self.links)
 
     @property
     def is_map(self) -> bool:
         """Whether enough of the pairs are known that a matrix of them is worth its memory."""
-        ranks = {(link.part, rank) for link in self.links for rank in link.ranks}
-        cells = sum(count**2 for count in Counter(part for part, _ in ranks).values())
-        return cells <= MOST_CELLS * len(self.links)
+        ranks = {rank for link in self.links for rank in link.ranks}
+        parts = {link.part for link in self.links}
+        return len(ranks) ** 2 <= MOST_CELLS * len(self.links) * len(parts)
 
     @property
     def slowest(self) -> Link:
@@ -85,7 +84,6 @@ class SlowLinks(Struct, frozen=True):
     kind: LinkKind
     links: Sequence[Link]  # in the slower direction
     way: str  # "sends" or "receives", if only that is slow
-    chance: float | None  # at most that anything as clear is found where nothing is slow
 
     @property
     def gb_s(self) -> float:
@@ -116,24 +114,17 @@ def links_of(row: Row) -> Iterator[Link]:
     for (sender, receiver, ways, schedule), payloads in told.items():
         nodes = payloads[0].get("nodes")
         first, second = nodes if isinstance(nodes, list) and len(nodes) == 2 else ("", "")
-        yield Link(
-            sender,
-            receiver,
-            ways,
-            (str(first), str(second)),
-            median(payload["gb_s"] for payload in payloads),
-            median(payload.get("best_gb_s") for payload in payloads),
-            schedule,
-            part if isinstance(part := payloads[0].get("part"), int) else 0,
-        )
+        gb_s = median(payload["gb_s"] for payload in payloads)
+        best = max(gb_s, median(payload.get("best_gb_s") for payload in payloads))
+        pair = sender, receiver, ways, (str(first), str(second)), gb_s, best
+        part = payloads[0].get("part")
+        yield Link(*pair, schedule, part if isinstance(part, int) else 0)
 
 
-def between_nodes(row: Row) -> list[LinkKind]:
-    """The maps of links between nodes, one way and both ways, of the schedule that has most."""
-    kinds = (kind for kind in kinds_of(row) if kind.name[0] == BETWEEN)
-    by_ways = grouped((kind.name[1], kind) for kind in kinds)
-    largest = [max(each, key=lambda kind: len(kind.links)) for each in by_ways.values()]
-    return [kind for kind in largest if kind.is_map]
+def between_nodes(row: Row) -> LinkKind | None:
+    """The map of links between nodes, one way, of the schedule that has most."""
+    kinds = [kind for kind in kinds_of(row) if kind.name[:2] == (BETWEEN, ONE_WAY) and kind.is_map]
+    return max(kinds, key=lambda kind: len(kind.links), default=None)
 
 
 class SpeedMap(Struct, frozen=True):
@@ -156,14 +147,10 @@ class SpeedMap(Struct, frozen=True):
 
 def shared_rates(row: Row) -> list[tuple[Link, Link]]:
     """Pairs of ranks of different nodes, one way: at the same time as others, and alone."""
-    of_ranks = {
-        kind.name[2]: {link.ranks: link for link in kind.links}
-        for kind in kinds_of(row)
-        if kind.name[:2] == (BETWEEN, ONE_WAY)
-    }
-    alone = of_ranks.get("alone", {})
-    rounds = of_ranks.get("rounds", {})
-    return [(rounds[ranks], link) for ranks, link in alone.items() if ranks in rounds]
+    links = {kind.name: kind.links for kind in kinds_of(row)}
+    rounds = {link.ranks: link for link in links.get((BETWEEN, ONE_WAY, "rounds"), ())}
+    alone = links.get((BETWEEN, ONE_WAY, "alone"), ())
+    return [(rounds[link.ranks], link) for link in alone if link.ranks in rounds]
 
 
 @once
@@ -171,73 +158,45 @@ def slow_links(row: Row) -> list[SlowLinks]:
     """What is slow among the links of a benchmark.
 
     Within a node each link is judged alone, since some pairs have a longer path. Between nodes the
-    map of each part of the ranks is judged (see ``link_map``), one way, then both ways: what is
-    slow one way is named once.
+    map of each part of the ranks is judged (see ``link_map``).
     """
-    kinds = kinds_of(row)
     found = []
-    for kind in kinds:
+    for kind in kinds_of(row):
         for link in kind.links if kind.name[0] == WITHIN else ():
-            if link.best < (1 - SLOW) * kind.typical:
-                found.append(SlowLinks("link", link.nodes[:1], link.ranks, kind, [link], "", None))
-    maps = [
-        (kind, links)
-        for kind in between_nodes(row)
-        for links in grouped((link.part, link) for link in kind.links).values()
-    ]
-    parts: dict[tuple[str, tuple[str, ...], tuple[int, ...]], list[SlowLinks]] = defaultdict(list)
-    for kind, links in maps:
-        for slow in _slow_of(kind, links, LEVEL / len(maps)):
-            pair = tuple(sorted(slow.ranks)) if slow.shape == "link" else ()
-            parts[slow.shape, slow.nodes, pair].append(slow)
-    for same in parts.values():
-        found.append(_together([slow for slow in same if slow.kind is same[0].kind]))
+            if link.best_gb_s < (1 - SLOW) * kind.typical:
+                found.append(SlowLinks("link", link.nodes[:1], link.ranks, kind, [link], ""))
+    if kind_between := between_nodes(row):
+        found += _slow_between(kind_between)
     return found
 
 
+def _slow_between(kind: LinkKind) -> Iterator[SlowLinks]:
+    """What is slow in several parts is told once; a node if more than half of its ranks are."""
+    parts = grouped((link.part, link) for link in kind.links).values()
+    ranks_of = grouped((node, rank) for rank, node in kind.node_of.items())
+    found = chain.from_iterable(_slow_of(kind, links, LEVEL / len(parts)) for links in parts)
+    for (shape, nodes), same in grouped(((slow.shape, slow.nodes), slow) for slow in found).items():
+        if shape == "link":
+            yield from same
+            continue
+        ranks = tuple(sorted(chain.from_iterable(slow.ranks for slow in same)))
+        if shape == "node":
+            shape = "node" if 2 * len(ranks) > len(ranks_of[nodes[0]]) else "card"
+        links = [link for slow in same for link in slow.links]
+        ways = {slow.way for slow in same}
+        yield SlowLinks(shape, nodes, ranks, kind, links, ways.pop() if len(ways) == 1 else "")
+
+
 def _slow_of(kind: LinkKind, links: Sequence[Link], level: float) -> Iterator[SlowLinks]:
-    ends = {rank: node for link in links for rank, node in link.ends}
-    ranks = sorted(ends)
-    place = {rank: number for number, rank in enumerate(ranks)}
+    node_of, ranks = kind.node_of, sorted({rank for link in links for rank in link.ranks})
+    number = {rank: place for place, rank in enumerate(ranks)}
+    places = {link: (number[link.sender], number[link.receiver]) for link in links}
     speeds = np.full((len(ranks), len(ranks)), np.nan)
-    for link in links:
-        speeds[place[link.sender], place[link.receiver]] = link.best
+    for link, place in places.items():
+        speeds[place] = link.best_gb_s
     for part in slow_parts(speeds, level):
         own = tuple(ranks[end] for end in part.ends)
-        nodes = tuple(sorted({ends[rank] for rank in own}, key=natural))
+        nodes = tuple(sorted({node_of[rank] for rank in own}, key=natural))
+        slow = [link for link, place in places.items() if part.links[place]]
         shape = "node" if len(nodes) == 1 else part.shape
-        sends, receives = part.lower >= SMALLEST, part.lower_back >= SMALLEST
-        way = "sends" if sends else "receives"
-        if sends == receives or math.isnan(part.lower + part.lower_back):
-            way = ""
-        slow = [link for link in links if _is_of(link, part.shape, own, sends, receives)]
-        if shape == "link":
-            slow = [min(slow, key=lambda link: link.best)]
-        yield SlowLinks(shape, nodes, own, kind, slow, way, part.chance)
-
-
-def _is_of(link: Link, shape: str, own: tuple[int, ...], sends: bool, receives: bool) -> bool:
-    if shape == "link":
-        there, back = link.ranks == own, link.ranks == own[::-1]
-    else:
-        first, second = link.sender in own, link.receiver in own
-        if first and second:
-            return shape == "within"
-        there, back = first and shape != "within", second and shape != "within"
-    return (there and sends) or (back and receives)
-
-
-def _together(same: Sequence[SlowLinks]) -> SlowLinks:
-    """What is slow in several parts of the ranks; a node if more than half of its ranks are."""
-    first = same[0]
-    ranks = tuple(sorted({rank for slow in same for rank in slow.ranks}))
-    shape = first.shape
-    if shape == "node":
-        ends = {rank: node for link in first.kind.links for rank, node in link.ends}
-        of_node = [rank for rank, node in ends.items() if node == first.nodes[0]]
-        shape = "node" if 2 * len(ranks) > len(of_node) else "card"
-    links = [link for slow in same for link in slow.links]
-    ways = {slow.way for slow in same}
-    way = first.way if len(ways) == 1 else ""
-    chance = min(slow.chance for slow in same if slow.chance is not None)
-    return SlowLinks(shape, first.nodes, ranks, first.kind, links, way, chance)
+        yield SlowLinks(shape, nodes, own, kind, slow, part.way)

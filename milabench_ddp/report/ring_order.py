@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from ..numerics import Counts, Floats, np
-from .links import ONE_WAY, between_nodes, slow_links
+from .links import between_nodes, slow_links
 from .model import Row
 from .once import once
 from .statistics.values import median
@@ -36,21 +36,19 @@ def ring_order(row: Row) -> RingOrder | None:
     Links that are not slow count as equal, since they differ by noise; of two ways the slower one
     counts. A link across which more of the ring went at the same time gains more than is said.
     """
-    kind = next((kind for kind in between_nodes(row) if kind.name[1] == ONE_WAY), None)
+    kind = between_nodes(row)
     if kind is None:
         return None
     found = [each for each in slow_links(row) if each.kind is kind]
     left_out = {node for each in found if each.shape in ("node", "card") for node in each.nodes}
-    ranks = sorted((rank, node) for link in kind.links for rank, node in link.ends)
-    nodes = [node for node in dict.fromkeys(node for _, node in ranks) if node not in left_out]
+    nodes = [node for node in dict.fromkeys(kind.node_of.values()) if node not in left_out]
     if len(nodes) < FEWEST_NODES:
         return None
     slow = {link for each in found for link in each.links if not left_out.intersection(link.nodes)}
     typical = median(link.gb_s for link in kind.links if link not in slow)
-    place = {node: number for number, node in enumerate(nodes)}
     speeds = np.full((len(nodes), len(nodes)), typical)
     for link in slow:
-        i, j = (place[node] for node in link.nodes)
+        i, j = map(nodes.index, link.nodes)
         speeds[i, j] = speeds[j, i] = min(link.gb_s, speeds[i, j])
     order = best_ring(typical / speeds)
     before, after = (speeds[ring, np.roll(ring, -1)] for ring in (np.arange(len(nodes)), order))

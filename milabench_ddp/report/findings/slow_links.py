@@ -32,7 +32,6 @@ def _found(row: Row, slow: SlowLinks, place: str, sentence: str = "") -> Found:
         "links": len(slow.links),
         "nodes": list(slow.nodes),
         "ranks": list(slow.ranks),
-        "chance": slow.chance,
     }
     words = {"where": where, "ways": ways, "lower": 1 - slow.gb_s / slow.others, "way": slow.way}
     has_nodes = any(process.record.node for process in row.processes)

@@ -28,8 +28,9 @@ class Suspect(Struct, frozen=True):
     name: str
     node: str  # empty on a single host
     values: Values
-    is_bad: bool  # else, it differs only from that of other nodes
-    is_broken: bool  # the device or the node differs from its peers, and should not
+    # "bad", or "unusual", a matter of choice; "broken": it has less than its peers, and should not;
+    # "differs": it is only not as on other nodes
+    state: str
 
     @property
     def setting(self) -> AuditedSetting:
@@ -61,18 +62,14 @@ def settings_of(run: Run) -> Mapping[str, Settings]:
 def suspects_of(run: Run) -> list[Suspect]:
     """In the order of the settings, then of the nodes; nodes of one product are compared."""
     told = settings_of(run)
+    product = {node: text_of_values(known.get("product", ())) for node, known in told.items()}
     found: list[Suspect | None] = []
     for name in audited() if told else ():
         known = {node: settings[name] for node, settings in told.items() if name in settings}
-        peers = grouped((_product(told[node]), values) for node, values in known.items())
-        usual = {product: _usual(all_values) for product, all_values in peers.items()}
-        for node, values in known.items():
-            found.append(_judged(name, node, values, usual[_product(told[node])]))
+        peers = grouped((product[node], values) for node, values in known.items())
+        usual = {kind: _usual(all_values) for kind, all_values in peers.items()}
+        found += (_judged(name, node, known[node], usual[product[node]]) for node in known)
     return [each for each in found if each is not None]
-
-
-def _product(known: Settings) -> str:
-    return text_of_values(known.get("product", ()))
 
 
 def _judged(name: str, node: str, values: Values, usual: Values) -> Suspect | None:
@@ -84,15 +81,14 @@ def _judged(name: str, node: str, values: Values, usual: Values) -> Suspect | No
     is_odd = differs and _worth(values, usual) < _worth(usual, usual)
     if setting.gpu:  # the GPUs of a host are peers, too
         is_odd |= 0 < 2 * sum(each.count for each in bad) < sum(each.count for each in values)
-    return Suspect(name, node, values, bool(bad), setting.fails and is_odd)
+    state = ("bad" if setting.severity == "warning" else "unusual") if bad else "differs"
+    return Suspect(name, node, values, "broken" if setting.fails and is_odd else state)
 
 
 def _usual(all_values: Sequence[Values]) -> Values:
     """What more than half of the nodes have; empty if there is no such, or nodes are few."""
-    counts = Counter(all_values)
-    usual = max(counts, key=lambda values: counts[values], default=())
-    is_most = len(all_values) >= FEWEST and 2 * counts[usual] > len(all_values)
-    return usual if is_most else ()
+    ((usual, count),) = Counter(all_values).most_common(1)
+    return usual if len(all_values) >= FEWEST and 2 * count > len(all_values) else ()
 
 
 def _worth(values: Values, usual: Values) -> float:

@@ -51,7 +51,7 @@ def test_each_setting_of_one_node(tmp_path: Path, good: Settings, name: str, odd
         return
     assert [(each.name, each.node) for each in found] == [(name, f"n{odd + 1}")]
     assert SPOILT[name][1] in found[0].shown
-    assert found[0].is_broken == found[0].setting.fails
+    assert (found[0].state == "broken") == found[0].setting.fails
 
 
 @pytest.mark.parametrize("name", ["nic_rate", "rdma_ports", "nic_link_width", "dimms"])
@@ -59,21 +59,21 @@ def test_of_two_nodes_none_is_the_odd_one(tmp_path: Path, good: Settings, name: 
     """What is slow by design is so on all nodes; of two nodes nothing tells which is right."""
     bad = spoilt(tmp_path, name)
     found = suspects_of(run_of(tmp_path / "two", good, bad))
-    assert not any(each.is_broken for each in found)
+    assert not any(each.state == "broken" for each in found)
     everywhere = suspects_of(run_of(tmp_path / "all", *[bad] * 4))
-    assert not any(each.is_broken for each in everywhere)
+    assert not any(each.state == "broken" for each in everywhere)
 
 
 @pytest.mark.parametrize("name", ["gpu_link_width", "nvlinks", "fabric"])
 def test_a_gpu_is_compared_with_the_others_of_its_host(tmp_path: Path, name: str) -> None:
     (found,) = suspects_of(run_of(tmp_path / "run", spoilt(tmp_path, name), first=""))
-    assert (found.node, found.is_broken, "GPU 7" in found.shown) == ("", True, True)
+    assert (found.node, found.state, "GPU 7" in found.shown) == ("", "broken", True)
 
 
 def test_all_gpus_in_narrow_slots_are_not_broken(tmp_path: Path, good: Settings) -> None:
     narrow = {**good, "gpu_link_width": (SettingValue("8 of 16", 8),)}
     found = suspects_of(run_of(tmp_path / "run", narrow, narrow, narrow))
-    assert [(each.is_bad, each.is_broken) for each in found] == [(True, False)] * 3
+    assert [each.state for each in found] == ["bad"] * 3
     assert found[0].sentence == "the PCIe width of its GPUs is 8 x 8 of 16 on n1"
 
 
@@ -144,7 +144,7 @@ def test_a_node_that_has_more_is_not_broken(
     tmp_path: Path, good: Settings, name: str, more: tuple[SettingValue, ...]
 ) -> None:
     (found,) = suspects_of(run_of(tmp_path / "run", good, good, good, {**good, name: more}))
-    assert (found.name, found.node, found.is_broken) == (name, "n4", False)
+    assert (found.name, found.node, found.state) == (name, "n4", "differs")
 
 
 def test_nodes_of_another_product_are_not_compared(tmp_path: Path, good: Settings) -> None:
@@ -153,4 +153,6 @@ def test_nodes_of_another_product_are_not_compared(tmp_path: Path, good: Setting
     other = {**good, **few}
     lost = {**other, "nic_rate": (SettingValue("400", 3),)}
     found = suspects_of(run_of(tmp_path / "run", *[good] * 5, other, other, lost))
-    assert [(each.name, each.node, each.is_broken) for each in found] == [("nic_rate", "n8", True)]
+    assert [(each.name, each.node, each.state == "broken") for each in found] == [
+        ("nic_rate", "n8", True)
+    ]

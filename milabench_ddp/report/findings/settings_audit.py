@@ -1,11 +1,9 @@
 """Findings about the settings of nodes, and about bandwidths that are low for their links."""
 
-from collections.abc import Callable
-
 from ...hostlist import hostlist, shown_nodes
 from ..bounds import bounds_of
 from ..model import Row
-from ..suspects import Suspect, alike, suspects_of
+from ..suspects import alike, suspects_of
 from .finder import Finds, Found, Measurements, finding
 
 SLOWER = {
@@ -20,9 +18,10 @@ SLOWER = {
 SENTENCE = "{what} is {shown}[ on {place}], which can slow down {costs}"
 
 
-def _told(measured: Measurements, fits: Callable[[Suspect], bool]) -> Finds:
+def _told(measured: Measurements, state: str) -> Finds:
     for run in measured.runs:  # only a validation reads settings
-        for suspect, nodes in alike(filter(fits, suspects_of(run))):
+        fitting = (each for each in suspects_of(run) if each.state == state)
+        for suspect, nodes in alike(fitting):
             setting = suspect.setting
             costs = ", ".join(SLOWER[cost] for cost in setting.costs)
             words = {"what": setting.what, "shown": suspect.shown, "costs": costs}
@@ -33,31 +32,26 @@ def _told(measured: Measurements, fits: Callable[[Suspect], bool]) -> Finds:
                 words,
                 nodes=nodes,
                 advice=setting.advice,
-                action=setting.action if suspect.is_broken else "",
+                action=setting.action if state == "broken" else "",
             )
 
 
 @finding("warning", SENTENCE, of_runs=True, fails=True, looks_for="broken parts of nodes")
 def degraded_node(measured: Measurements) -> Finds:
     """Links, ports and memory that a device or a node lacks, and its peers have."""
-    yield from _told(measured, lambda suspect: suspect.is_broken)
+    yield from _told(measured, "broken")
 
 
 @finding("warning", SENTENCE, of_runs=True, looks_for="settings of nodes")
 def bad_setting(measured: Measurements) -> Finds:
     """Settings of a node that make it slower."""
-    yield from _told(measured, lambda suspect: _is_choice(suspect, "warning"))
+    yield from _told(measured, "bad")
 
 
 @finding("note", SENTENCE, of_runs=True)
 def unusual_setting(measured: Measurements) -> Finds:
     """Settings of a node that make some programs slower, or that are a matter of choice."""
-    yield from _told(measured, lambda suspect: _is_choice(suspect, "note"))
-
-
-def _is_choice(suspect: Suspect, severity: str) -> bool:
-    is_told = suspect.is_bad and not suspect.is_broken
-    return is_told and suspect.setting.severity == severity
+    yield from _told(measured, "unusual")
 
 
 @finding(

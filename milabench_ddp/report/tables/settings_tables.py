@@ -16,15 +16,12 @@ def settings(rows: Rows) -> Table:
     runs = {process.run.path: process.run for row in rows for process in row.processes}
     found: list[tuple[str, ...]] = []
     for run in runs.values():
-        suspects = {(each.name, each.node): each for each in suspects_of(run)}
+        states = {(each.name, each.node): each.state for each in suspects_of(run)}
         told = settings_of(run)
         for name, setting in audited().items() if told else ():
             values = ((text_of_values(known.get(name, ())), node) for node, known in told.items())
             for value, nodes in grouped(values).items():
-                suspect = suspects.get((name, nodes[0]))
-                state = "ok" if suspect is None else "bad" if suspect.is_bad else "differs"
-                state = "broken" if suspect and suspect.is_broken else state
-                state = state if value else "cannot tell"
+                state = states.get((name, nodes[0]), "ok") if value else "cannot tell"
                 found.append((name, value, setting.good or "", state, shown_nodes(nodes)))
     columns = ("setting", "value", "wanted", "state", "nodes")
     return Table(tuple(Column(name, unknown="") for name in columns), tuple(found), "Settings")

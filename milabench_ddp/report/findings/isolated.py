@@ -1,8 +1,6 @@
 """Findings about nodes by which a benchmark over several of them failed, as probes of it showed."""
 
 from ...hostlist import shown_nodes
-from ...results.isolation import IsolationRecord
-from ...results.records import Payload
 from ..isolations import isolations
 from ..model import Row
 from .finder import Finds, Found, finding
@@ -10,11 +8,6 @@ from .finder import Finds, Found, finding
 _TOGETHER = (
     "{place} {does} only together: in {bad} of {all} probes, and each does well with other nodes"
 )
-
-
-def _evidence(record: IsolationRecord) -> Payload:
-    rounds = max((probe.round for probe in record.probes), default=0)
-    return {"rounds": rounds, "probes": len(record.probes), "nodes": record.nodes}
 
 
 @finding(
@@ -31,7 +24,7 @@ def isolated(row: Row) -> Finds:
             does = "failed" if record.whole_fails else "was slow"
             words = {"does": does, "all": each.bad + each.good}
             sentence = _TOGETHER if len(each.nodes) > 1 else ""
-            evidence = {"bad": each.bad, "good": each.good, **_evidence(record)}
+            evidence = {"bad": each.bad, "good": each.good}
             place = shown_nodes(each.nodes)
             yield Found(place, evidence, words, nodes=each.nodes, sentence=sentence)
 
@@ -45,7 +38,7 @@ def fails_by_number(row: Row) -> Finds:
     """From how many nodes on it fails, whichever they are."""
     for record in isolations(row):
         if record.scale is not None:
-            yield Found(evidence={"from": record.scale, **_evidence(record)})
+            yield Found(evidence={"from": record.scale})
 
 
 @finding("warning", "{why}", "--table isolation has all probes")
@@ -63,4 +56,4 @@ def not_isolated(row: Row) -> Finds:
             said = f"its failure was not repeated in {probes}"
         else:
             continue
-        yield Found(evidence=_evidence(record), words={"why": said})
+        yield Found(words={"why": said})

@@ -47,7 +47,6 @@ def test_a_bad_node_fails(tmp_path: Path, bad: str) -> None:
     assert one.severity is Severity.ERROR
     assert one.evidence["bad"] == 4
     assert one.evidence["good"] == 1
-    assert (one.evidence["rounds"], one.evidence["probes"]) == (2, 2)
     assert one.sentence.startswith(f"b: {bad} failed in 4 of 5 probes")
 
 

@@ -17,6 +17,9 @@ from .program_tables import size_text
 from .selection import TableOf
 
 MARKS, BOUNDS = "\u00b7\u2591\u2592\u2593\u2588", (0.05, 0.2, 0.5, 0.8)  # from light to full blocks
+LEGEND = (
+    "Below the median: \u00b7 less than 5%, \u2591 from 5% on, \u2592 20%, \u2593 50%, \u2588 80%"
+)
 MOST_MARKS = 96
 
 
@@ -28,10 +31,9 @@ def _shapes(row: Row) -> Iterator[Mapping[str, object]]:
     """
     speeds: dict[tuple[str, str], list[float]] = defaultdict(list)
     for payload in row.tables.get("sweep", ()):
-        speed = payload.get("tflop_s")
-        if is_finite(speed):
+        if is_finite(payload.get("tflop_s")):
             shape = " x ".join(str(payload.get(side, "?")) for side in ("m", "n", "k"))
-            speeds[str(payload.get("dtype", "")), shape].append(speed)
+            speeds[str(payload.get("dtype", "")), shape].append(payload["tflop_s"])
     if speeds:
         means = {key: mean(found) for key, found in speeds.items()}
         best = max(means, key=lambda key: means[key])
@@ -64,15 +66,8 @@ def _paths(row: Row) -> Iterator[Mapping[str, str | float]]:
             "GB/s": mean(speeds),
             "lowest": min(speeds) if len(speeds) > 1 else NAN,
             "data sheet": promised,
-            "share": NAN if share > 1 else share,
-            "is_exceeded": share > 1,
+            "share": share if share <= 1 else NAN,
         }
-
-
-def _exceeded(rows: Rows) -> Iterator[str]:
-    said = "above the figure of the data sheet, so that is not this device's, or caches helped"
-    paths = ((row.name, path) for row in rows for path in _paths(row))
-    return (f"{name}, {path['path']}: {said}" for name, path in paths if path["is_exceeded"])
 
 
 def _nodes(row: Row) -> Iterator[Mapping[str, str | float]]:
@@ -101,9 +96,7 @@ def _mark(lower: float) -> str:
 
 def _marks(rows: Rows) -> Iterator[str]:
     if any(True for row in rows for _ in _nodes(row)):
-        first, *others = (f"{bound:.0%}" for bound in BOUNDS)
-        bounds = "".join(f", {mark} {bound}" for mark, bound in zip(MARKS[2:], others, strict=True))
-        yield f"Below the median: {MARKS[0]} less than {first}, {MARKS[1]} from {first} on{bounds}"
+        yield LEGEND
 
 
 sweeps = TableOf(
@@ -129,7 +122,6 @@ bandwidth = TableOf(
         Column("share", ".1%"),
     ),
     always=4,
-    notes=_exceeded,
 )
 links = TableOf(
     "Links between devices",

@@ -1,6 +1,7 @@
 """Findings about devices and nodes that the spread of their peers does not explain."""
 
 from ..model import Row
+from ..node_verdict import Word
 from ..validation.peers import NODE, judged
 from .finder import Finds, Found, Looked, finding
 
@@ -30,15 +31,14 @@ def _compared(row: Row) -> Looked:
 )
 def below_peers(row: Row) -> Finds:
     """Of a node that is slow as a whole, its devices are not named."""
-    failed = [each for each in judged(row) if each.word == "fail"]
+    failed = [each for each in judged(row) if each.word is Word.FAIL]
     nodes = {each.node for each in failed if each.place == NODE}
     for each in failed:
-        if each.place != NODE and each.node in nodes:
-            continue
         place = f"{each.place} ({each.node})" if each.node else each.place
         if each.place == NODE:
             place = each.node or NODE
-        evidence = {"value": each.value, "median": each.median, "lower": each.lower}
-        evidence["smallest"] = each.smallest
+        elif each.node in nodes:
+            continue
+        evidence = {key: getattr(each, key) for key in ("value", "median", "lower", "smallest")}
         words = {"unit": each.unit, "of": OF[each.reference], "why": each.why}
         yield Found(place, evidence, words, nodes=(each.node,))

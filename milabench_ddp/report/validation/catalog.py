@@ -33,11 +33,9 @@ def earlier_rows(row: Row) -> list[Row]:
             if read_header(RunDir(path)).suite.get(row.name) != planned:
                 continue
             files = sorted(path.glob(f"{escape(row.name)}.*.data"))[:MOST_FILES]
-            read = [record for record in map(read_events, files) if record.name == row.name]
-            records = [record for record in read if not record.faults]
-            run = Run(path, None, tuple(records), ())
-            processes = [ProcessResult(run, record) for record in records]
-            ended = [process for process in processes if not process.failed]
-            if ended:
+            records = [each for each in map(read_events, files) if each.name == row.name]
+            run = Run(path, None, tuple(each for each in records if not each.faults), ())
+            processes = [ProcessResult(run, record) for record in run.records]
+            if ended := [process for process in processes if not process.failed]:
                 rows.append(summary_row(ended, None))
     return rows

@@ -49,7 +49,7 @@ def verdicts_of(
     for node in nodes:
         known = beside.get(node, [])
         unsure = list(unclear.get(node, ()))
-        unsure += [f"{name}: {it.why}" for name, it in known if it.word == "cannot tell"]
+        unsure += [f"{name}: {it.why}" for name, it in known if it.word is Word.CANNOT_TELL]
         if not known:
             unsure.append(NOT_MEASURED)
         mine = against.get(node, [])
@@ -81,10 +81,12 @@ def _unclear(
     """What was stopped, and errors of which no failing node is the cause, by the nodes of each."""
     where = {row.name: {process.record.node for process in row.processes} for row in rows}
     joint = {row.name for row in rows if spans_nodes(row.config.get("plan"))}
-    broke: dict[str, set[str]] = {}  # nodes, where each measures by itself
-    for row in rows:
-        if row.name not in joint:
-            broke[row.name] = {each.record.node for each in row.processes if each.failed}
+    # where each measures by itself
+    broke = {
+        row.name: {each.record.node for each in row.processes if each.failed}
+        for row in rows
+        if row.name not in joint
+    }
     for failure in measured.failures:
         if failure.outcome == Outcome.CANCELLED and failure.benchmark in where:
             yield from ((node, f"{failure.benchmark}: {failure.reason}") for node in nodes)
@@ -102,10 +104,8 @@ def _with_numbers(made: NodeVerdict, known: Sequence[tuple[str, BesidePeers]]) -
     if not compared:
         return made
     name, it = max(compared, key=lambda pair: pair[1].lower)
-    return replace(
-        made, benchmark=name, place=it.place, value=it.value, unit=it.unit, peers=it.median,
-        lower=it.lower, smallest=it.smallest,
-    )  # fmt: skip
+    numbers = {key: getattr(it, key) for key in ("place", "value", "unit", "lower", "smallest")}
+    return replace(made, benchmark=name, peers=it.median, **numbers)
 
 
 def _host(run: Run) -> str:

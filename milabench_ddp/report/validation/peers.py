@@ -19,6 +19,7 @@ from ..grouping import grouped
 from ..mfu import device_of
 from ..model import Row
 from ..nearest_row import COMPARED, apart, nearest, told_of
+from ..node_verdict import Word
 from ..once import once
 from ..process import series_of_devices
 from ..ranks.rank_summary import RankId, rank_id
@@ -31,7 +32,6 @@ from .spread import Compared, compare_devices, middle
 NODE = "the node"
 NO_PEERS = "it has no peers, no earlier runs, and no published figure"
 EITHER = "of two that differ, either could be wrong"
-Word = Literal["pass", "fail", "cannot tell"]
 Reference = Literal["", "peers", "earlier", "published"]
 OFF = 0.2  # software, power limits and shapes make as much
 UNSEEN = 0.25  # what hides a larger defect tells nothing
@@ -52,7 +52,7 @@ class BesidePeers(Struct, frozen=True):
     median: float = NAN  # of its peers, or what it is compared with
     lower: float = NAN  # how far it is below, as a fraction; negative: it is faster
     smallest: float = NAN  # the smallest defect that would have been found with 99 %, as a fraction
-    word: Word = "cannot tell"
+    word: Word = Word.CANNOT_TELL
     reference: Reference = ""
 
 
@@ -70,12 +70,10 @@ def judged(row: Row) -> Sequence[BesidePeers]:
         known = [each for each in family if not each.why]
         found += (each for each in family if each.why)
         told = _beside(known, [], comparisons)
-        if not told or any(each.word == "cannot tell" for each in told):
+        if not told or any(each.word is Word.CANNOT_TELL for each in told):
             beside = _beside(known, _earlier(row, key), comparisons)
-            for place, each in enumerate(told):
-                if each.word == "cannot tell":
-                    told[place] = beside[place]
-            told = told or beside
+            unsure = zip(told, beside, strict=False)
+            told = [new if it.word is Word.CANNOT_TELL else it for it, new in unsure] or beside
         if not told:  # a lone node with a job of its own is not told: its devices are
             told = [replace(each, why=NO_PEERS) for each in known if each.place != NODE]
         found += (_beside_published(row, each) for each in told)
@@ -105,7 +103,7 @@ def _beside_published(row: Row, each: BesidePeers) -> BesidePeers:
         median=theirs["value"],
         lower=1 - ratio,
         smallest=1 - (1 - OFF) / max(ratio, 1),
-        word="fail" if fails else "pass",
+        word=Word.FAIL if fails else Word.PASS,
         why=f"more than software and power limits make ({theirs['source']})" if fails else "",
         reference="published",
     )
@@ -200,14 +198,13 @@ def _beside(
 def _judged(each: BesidePeers, found: Compared, index: int, reference: Reference) -> BesidePeers:
     median = math.exp(found.median)
     lower, smallest = 1 - each.value / median, -math.expm1(-float(found.smallest[index]))
-    word: Word = "pass"
-    why = ""
+    word, why = Word.PASS, ""
     if len(found.are_below) == 2 and found.are_below.any():
-        word, why = "cannot tell", EITHER
+        word, why = Word.CANNOT_TELL, EITHER
     elif smallest > max(UNSEEN, lower):
-        word, why = "cannot tell", f"a defect below {smallest:.0%} would not have been found"
+        word, why = Word.CANNOT_TELL, f"a defect below {smallest:.0%} would not have been found"
     elif found.are_below[index]:
-        word, why = "fail", "more than the spread of its kind"
+        word, why = Word.FAIL, "more than the spread of its kind"
     return replace(
         each, median=median, lower=lower, smallest=smallest, word=word, why=why, reference=reference
     )

@@ -77,13 +77,9 @@ def compare_devices(
     devices = compare(logs, errors, tests)
     if not has_nodes:
         return devices, None
-    order = np.argsort(nodes, kind="stable")
-    edges = np.searchsorted(np.array(nodes)[order], np.arange(1, count))
-    of_nodes = np.split(order, edges)
+    of_nodes = [np.array(nodes) == number for number in range(count)]
     medians = np.array([middle(logs[own]) for own in of_nodes])
-    sems = [
-        math.sqrt(MEDIAN_WORTH * float((errors[own] ** 2).mean()) / len(own)) for own in of_nodes
-    ]
+    sems = [math.sqrt(MEDIAN_WORTH * np.mean(errors[own] ** 2) / own.sum()) for own in of_nodes]
     return devices, compare(medians, np.array(sems), tests)
 
 
@@ -106,25 +102,20 @@ def compare(logs: Floats, errors: Floats, tests: int) -> Compared:
     # the other half is as wide, in all that is symmetrical; one that is far faster tells nothing
     far = FAR_FASTER * robust_std(logs[are_peers], median)
     values = np.minimum(logs, median + far)
-    above = values[are_peers] - median
-    deviation, freedom = _deviation(above, above)
-    error = max(deviation, usual) * math.sqrt(1 + MEDIAN_WORTH / len(logs))
-    t, edge = quantile(level, freedom), 0.0
-    most = max(MOST, t * error)
-    limit = 0.0
+    distances, count, edge, most = values[are_peers] - median, len(logs), 0.0, 0.0
     for _ in range(ROUNDS):
+        deviation, freedom = _deviation(distances)
+        error = max(deviation, usual) * math.sqrt(1 + MEDIAN_WORTH / count)
+        t = quantile(level, freedom)
+        most = most or max(MOST, t * error)
         limit = max(TOLERANCE, min(t * error, most, edge + GAP * error))
         grown = are_peers | (values >= median - limit)
         if (grown == are_peers).all():
             break
-        are_peers = grown
-        peers = values[are_peers]
+        are_peers, peers = grown, values[grown]
         median = float(np.median(peers)) if len(logs) > 2 else median
-        below = median - peers
-        edge = float(below.max())
-        deviation, freedom = _deviation(below, below[below >= 0])
-        error = max(deviation, usual) * math.sqrt(1 + MEDIAN_WORTH / len(peers))
-        t = quantile(level, freedom)
+        distances, count = median - peers, len(peers)
+        edge = float(distances.max())
     unsure = np.sqrt(np.maximum(errors**2 - usual**2, 0.0))
     limits = np.hypot(limit, t * unsure)
     # a defect may be that of a fast device; both the spread and the limit were estimated
@@ -135,14 +126,13 @@ def compare(logs: Floats, errors: Floats, tests: int) -> Compared:
     return Compared(median, limits, smallest, logs < median - limits)
 
 
-def _deviation(distances: Floats, slower: Floats) -> tuple[float, float]:
+def _deviation(distances: Floats) -> tuple[float, float]:
     """The standard deviation around the median, with its prior, and its degrees of freedom.
 
     Args:
-        distances: of all from the median.
-        slower: those of one half, 0 or more.
+        distances: of all from the median; of the slower ones, or of those of one half, 0 or more.
     """
-    variance = float((distances**2).mean())
+    variance, slower = float((distances**2).mean()), distances[distances >= 0]
     if 2 * len(slower) >= FEWEST:
         share = TAIL / (2 * len(slower))  # of a normal distribution, that far below
         tail = float(np.quantile(slower, 1 - 2 * share)) / NormalDist().inv_cdf(1 - share)

@@ -51,7 +51,7 @@ def show(path: str | Path, out: TextIO, fail_on: str = Severity.ERROR) -> int:
         lists = {name: by_word.get(word, []) for name, word in NODE_LISTS.items()}
         for ring in filter(None, map(ring_order, made.rows)):
             failing = lists["failing_nodes.txt"]
-            lists[NODE_ORDER] = [node for node in ring.nodes if node not in failing]
+            lists[NODE_ORDER] = [node for node in ring.order if node not in failing]
         for name, nodes in lists.items():
             replace_file(Path(path) / name, "".join(f"{node}\n" for node in nodes).encode())
     write(text, out)

@@ -94,27 +94,23 @@ class IsolationRun:
 
     def begin(self, nodes: Nodes) -> list[BenchmarkRun]:
         """The next probes, on those of their nodes that can be used; none runs any more."""
-        usable = set(nodes.alive)
-        alive = [node for node in self._nodes if node.rank in usable]
+        alive = {node.name: node for node in self._nodes if node.rank in nodes.alive}
         while self.record.is_open and not self._waiting():
             self._end_round()
         if self.record.is_open:
             self._stop_at_limits(bool(alive))
-        if not self.record.is_open:
-            return []
         probes: list[BenchmarkRun] = []
-        for probe in self._waiting():
+        for probe in self._waiting() if self.record.is_open else ():
             if probes and self._plan.one_at_a_time:
                 break
-            on = [node for node in alive if node.name in probe]
+            names = self._in_order(probe)
             name = f"{self.name}/probe{len(self.record.probes) + len(probes)}"
-            if on:
+            if on := [alive[node] for node in names if node in alive]:
                 self._running[name] = probe
                 how = self._run, self._plan, self._timeouts, self._clock
                 probes.append(BenchmarkRun(replace(self._benchmark, name=name), on, *how))
-            else:
-                gone = self._in_order(probe)  # which is told as such
-                lost = ProbeRecord(name, self._round, gone, gone, Outcome.LOST, "", None, False)
+            else:  # the losses are told as such
+                lost = ProbeRecord(name, self._round, names, names, Outcome.LOST, "", None, False)
                 self.record.probes.append(lost)
         return probes
 
@@ -124,11 +120,10 @@ class IsolationRun:
         tags = [each.tag for launch in state.launches for each in launch.processes]
         series = launch_series(self._run, tags)
         rate = sum(each.mean for each in series) / len(state.nodes) if series else None
-        shows = bool(state.launches) and verdict.outcome in _SHOWS
-        is_bad = verdict.outcome in _BAD if shows else None
+        shows = state.launches and verdict.outcome in _SHOWS
         nodes = self._in_order(probe)
         lost = tuple(node for node in nodes if node not in state.nodes)
-        told = verdict.outcome, verdict.reason, rate, is_bad
+        told = verdict.outcome, verdict.reason, rate, verdict.outcome in _BAD if shows else None
         self.record.probes.append(ProbeRecord(ended.name, self._round, nodes, lost, *told))
 
     def _in_order(self, probe: Probe) -> tuple[str, ...]:
@@ -156,13 +151,12 @@ class IsolationRun:
 
     def _end_round(self) -> None:
         now, found = self.record, self._planner
-        if not now.whole_fails:
-            for place, probe in enumerate(now.probes):
-                if probe.round == self._round and probe.size and probe.is_bad is False:
-                    now.probes[place] = replace(probe, is_bad=self._is_slow(probe))
+        for place, probe in enumerate(now.probes) if not now.whole_fails else ():
+            if probe.round == self._round and probe.size and probe.is_bad is False:
+                now.probes[place] = replace(probe, is_bad=self._is_slow(probe))
         if not self._waiting():
             tries = self._tries()
-            found.tell([bool(tries[probe][-1].is_bad) for probe in found.round])
+            found.tell([tries[probe][-1].is_bad is True for probe in found.round])
             self._round += 1
             now.bad, now.scale, now.is_unexplained = found.bad, found.scale, found.is_unexplained
             now.is_open = bool(found.round)

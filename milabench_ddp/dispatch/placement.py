@@ -28,18 +28,18 @@ def pick(
         own: the nodes of those that go on where they ran before.
         largest_first: whether they start by their size; if not, in the order of ``waiting``.
     """
-    rest = sorted(free)
-    usable = sorted(alive)
+    rest, usable, own = sorted(free), sorted(alive), own or {}
     kept: set[int] = set()
     chosen = []
-    order = sorted(waiting.items(), key=lambda item: -item[1]) if largest_first else waiting.items()
-    for name, size in order:
-        wanted = (own or {}).get(name) or usable[:size]
+    order = sorted(waiting, key=waiting.__getitem__, reverse=True) if largest_first else waiting
+    for name in order:
+        size = waiting[name]
+        wanted = own.get(name) or usable[:size]
         if size > len(usable) or not set(wanted) <= set(usable):
             continue  # it cannot run any more; no node is kept for it
-        open_to_it = [node for node in rest if node not in kept]
-        if own and name in own:
-            open_to_it = [node for node in open_to_it if node in wanted]
+        open_to_it = [
+            node for node in rest if node not in kept and (name not in own or node in wanted)
+        ]
         if size <= len(open_to_it):
             nodes = tuple(open_to_it[:size])
             chosen.append((name, nodes))

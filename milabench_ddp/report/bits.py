@@ -76,7 +76,9 @@ def judged_bits(row: Row) -> JudgedBits:
         steady: list[_Device] = []
         for of_device in launches.values():
             first = of_device[0]
-            if place := _differs_from_itself(of_device):
+            usual = first.told.digests
+            places = (each.told.first or _first_difference(each, usual) for each in of_device)
+            if place := next(filter(None, places), None):
                 judged.wrong.append(_difference([first], place))
             else:
                 steady.append(first)
@@ -97,13 +99,6 @@ def _read(record: Record) -> _Device | None:
         return None
     sizes = {len(digests) for digests in found.digests}
     return _Device(record, found) if sizes == {len(found.tensors)} else None
-
-
-def _differs_from_itself(launches: Sequence[_Device]) -> FirstTensor | None:
-    for each in launches:
-        if place := each.told.first or _first_difference(each, launches[0].told.digests):
-            return place
-    return None
 
 
 def _compare(devices: Sequence[_Device], judged: JudgedBits) -> None:

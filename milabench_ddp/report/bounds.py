@@ -31,7 +31,7 @@ from msgspec.structs import replace
 from ..results.records import Payload, Record, is_finite, mapping_or_empty
 from .collectives import Operation, operations_of
 from .grouping import grouped
-from .links import kinds_of
+from .links import WITHIN, kinds_of
 from .model import Row
 from .statistics.values import NAN
 from .suspects import nodes_of_job, settings_of
@@ -43,8 +43,8 @@ IN_NETWORK = ("CollNetDirect", "CollNetChain", "NVLS")  # they add up in the net
 USUAL = 0.5
 
 
-class Limit(Struct, frozen=True):
-    """The most that some links allow."""
+class Limit(Struct, frozen=True, order=True):
+    """The most that some links allow; ordered by it."""
 
     gb_s: float
     links: str  # in words
@@ -81,21 +81,13 @@ def bounds_of(row: Row) -> Iterator[Bounded]:
 
 
 def _transfers(row: Row) -> Iterator[Bounded]:
-    for process in row.counted:
-        yield from _of_process(process.record)
-
-
-def _of_process(record: Record) -> Iterator[Bounded]:
-    gpus = mapping_or_empty(record.accelerators.get("gpus"))
-    alone = record.device is not None
-    used = [record.gpu(record.device)] if alone else map(mapping_or_empty, gpus.values())
-    limit = max(filter(None, map(_pcie, used)), key=lambda each: each.gb_s, default=None)
-    for payload in record.tables.get("bandwidth", ()) if limit else ():
-        path, gb_s = str(payload.get("path", "")), payload.get("gb_s")
-        if limit and path.endswith(" pinned") and is_finite(gb_s):
-            most = limit.of(2 if path.startswith("both") else 1)
-            place = f"GPU {record.device}" if alone else ""
-            yield Bounded(path, place, (record.node,), gb_s, most)
+    for record in (process.record for process in row.counted):
+        limit = _pcie(record.gpu(record.device))
+        for payload in record.tables.get("bandwidth", ()) if limit else ():
+            path, gb_s = str(payload.get("path", "")), payload.get("gb_s")
+            if limit and path.endswith(" pinned") and is_finite(gb_s):
+                most = limit.of(2 if path.startswith("both") else 1)
+                yield Bounded(path, f"GPU {record.device}", (record.node,), gb_s, most)
 
 
 def _pcie(gpu: Payload) -> Limit | None:
@@ -117,49 +109,40 @@ def _nvlinks(records: Sequence[Record], *, of_pairs: bool) -> Limit | None:
                 if of_pairs and not told.get("switched"):
                     return None
                 found.append(Limit(links * each, f"{links} NVLinks of {each:g} GB/s"))
-    return max(found, key=lambda each: each.gb_s, default=None)
+    return max(found, default=None)
 
 
 def _pairs(row: Row) -> Iterator[Bounded]:
     """The pairs within a node, each way by itself."""
-    kinds = kinds_of(row)
-    records = [process.record for process in row.counted] if kinds else []
-    limit = _nvlinks(records, of_pairs=True)
+    limit = _nvlinks([process.record for process in row.counted], of_pairs=True)
     if limit is None:
         return
-    for kind in kinds:
+    for kind in (each for each in kinds_of(row) if each.name[0] == WITHIN):
         for link in kind.links:
-            node, other = link.nodes
-            if node == other:
-                nodes = (node,) if row.nodes > 1 else ("",)
-                what = f"a pair, {kind.name[1]}"
-                yield Bounded(what, link.label, nodes, link.gb_s, limit.of(link.ways))
+            nodes = link.nodes[:1] if row.nodes > 1 else ("",)
+            what = f"a pair, {kind.name[1]}"
+            yield Bounded(what, link.label, nodes, link.gb_s, limit.of(link.ways))
 
 
 def _collectives(row: Row) -> Iterator[Bounded]:
     """Of the job on all nodes, or of that of each node."""
     nodes = nodes_of_job(row)
     told = (process.record for process in row.counted)
-    records = grouped((each.node if nodes == 1 else "", each) for each in told)
-    for those in records.values():
+    for those in grouped((each.node if nodes == 1 else "", each) for each in told).values():
+        where = tuple(dict.fromkeys(record.node for record in those))
         tables = {
             name: tuple(chain.from_iterable(each.tables.get(name, ()) for each in those))
             for name in ("comm", "comm_fit")
         }
         for operation in operations_of(replace(row, tables=tables)):
-            limit = _of_collective(row, operation, those, nodes)
-            if limit is not None:
-                op, *_, ranks = operation.key
-                what = f"{op} of {ranks} ranks"
-                where = tuple(dict.fromkeys(record.node for record in those))
+            if limit := _of_collective(row, operation, those, nodes):
+                what = f"{operation.key[0]} of {operation.key[-1]} ranks"
                 yield Bounded(what, "", where, _reached(operation), limit)
 
 
 def _reached(operation: Operation) -> float:
-    largest = operation.sizes[-1]
-    factor = operation.bus / operation.value(largest, "algorithm_gb_s")
-    fitted = operation.fit("beta_gb_s") * factor
-    return max(operation.bus, fitted) if math.isfinite(fitted) else operation.bus
+    factor = operation.bus / operation.value(operation.sizes[-1], "algorithm_gb_s")
+    return max(operation.bus, operation.fit("beta_gb_s") * factor)  # if the fit is known
 
 
 def _of_collective(
@@ -189,7 +172,7 @@ def _of_collective(
         if cards is None or math.isnan(factor):
             return None
         limits.append(cards.of(factor, words))
-    return min(limits, key=lambda each: each.gb_s) if limits else None
+    return min(limits, default=None)
 
 
 def _across(op: str, algorithm: str, ranks: int, nodes: int) -> float:
@@ -207,14 +190,11 @@ def _across(op: str, algorithm: str, ranks: int, nodes: int) -> float:
 def _cards(row: Row) -> Limit | None:
     """The network cards of a node: of that which has most, as all should."""
     found = []
-    for run in row.runs:
-        for settings in settings_of(run).values():
-            name, factor = ("nic_rate", 1.0) if "nic_rate" in settings else ("net_speed", 1e-3)
-            values = settings.get(name, ())
-            with suppress(ValueError):
-                total = sum(each.count * float(each.value) * factor for each in values)
-                if total:
-                    first = values[0]
-                    words = f"{first.count} ports of {float(first.value) * factor:g} Gb/s"
-                    found.append(Limit(total / 8, words))
-    return max(found, key=lambda each: each.gb_s, default=None)
+    for settings in chain.from_iterable(settings_of(run).values() for run in row.runs):
+        name, factor = ("nic_rate", 1.0) if "nic_rate" in settings else ("net_speed", 1e-3)
+        values = settings.get(name, ())
+        with suppress(ValueError):
+            if total := sum(each.count * float(each.value) * factor for each in values):
+                words = f"{values[0].count} ports of {float(values[0].value) * factor:g} Gb/s"
+                found.append(Limit(total / 8, words))
+    return max(found, default=None)

@@ -17,7 +17,7 @@ FEWEST_NODES = 4  # three nodes have one ring
 class RingOrder(Struct, frozen=True):
     """An order of nodes for a ring, which begins with the first node as now."""
 
-    nodes: tuple[str, ...]
+    order: tuple[str, ...]
     now_gb_s: float  # of the slowest link of the ring
     gb_s: float  # in the new order
     now_slow: int  # links of the ring that are slow

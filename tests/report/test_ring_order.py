@@ -68,8 +68,8 @@ def test_a_slow_link_of_the_ring_is_avoided_with_the_gain_of_the_others(
     speeds[first, (first + 1) % 8] = 10.0
     found = ordered(tmp_path, speeds)
     assert found is not None
-    assert sorted(found.nodes) == [f"n{node}" for node in range(8)]
-    pairs = set(zip(found.nodes, (*found.nodes[1:], found.nodes[0]), strict=True))
+    assert sorted(found.order) == [f"n{node}" for node in range(8)]
+    pairs = set(zip(found.order, (*found.order[1:], found.order[0]), strict=True))
     slow = f"n{first}", f"n{(first + 1) % 8}"
     assert not pairs & {slow, slow[::-1]}
     assert found.gain == pytest.approx(3, rel=0.05)
@@ -92,7 +92,7 @@ def test_a_node_with_slow_links_is_left_out(tmp_path: Path) -> None:
     speeds[5, 6] *= 0.5
     found = ordered(tmp_path, speeds)
     assert found is not None
-    assert sorted(found.nodes) == [f"n{node}" for node in (0, 1, 2, 4, 5, 6, 7)]
+    assert sorted(found.order) == [f"n{node}" for node in (0, 1, 2, 4, 5, 6, 7)]
     assert found.gain == pytest.approx(1, rel=0.05)
 
 

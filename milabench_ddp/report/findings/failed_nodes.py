@@ -1,9 +1,11 @@
 """Findings about nodes of a validation where a benchmark broke or hung, and elsewhere did not."""
 
+from collections.abc import Iterator
 from itertools import chain
 
 from ...events import Outcome, Status
-from ...results.state import RankCall
+from ...results.records import Run
+from ...results.state import LaunchState, RankCall
 from ..grouping import grouped
 from ..model import Row
 from .finder import Finds, Found, finding
@@ -23,7 +25,9 @@ _NOWHERE = ("T", "t", "D", "Z", "")  # states of ``/proc`` in which a rank waits
 def failed_on_node(row: Row) -> Finds:
     """Nodes where processes that measure by themselves broke, and most others did not."""
     alone = [each for each in row.processes if each.is_alone] if row.validates else []
-    late = _late(row)  # it may have begun late, for want of a file system, say
+    processes = chain.from_iterable(launch.processes for _, launch in _launches(row))
+    # what still told data may have begun late, for want of a file system, say
+    late = {each.tag for each in processes if each.goes_on}
     broke = [each for each in alone if each.status in _BROKE and each.record.tag not in late]
     well = sum(each.status is Status.OK for each in alone)
     if len(broke) > well:
@@ -53,30 +57,27 @@ def failed_on_node(row: Row) -> Finds:
 )
 def hung_on_node(row: Row) -> Finds:
     """The node whose ranks, alone of all, waited for no other when a launch did not go on."""
-    for run in row.runs:
-        state = run.state.benchmarks.get(row.name) if run.state and row.validates else None
+    for run, launch in _launches(row) if row.validates else ():
         nodes = {record.tag: record.node for record in run.records}
-        for launch in state.launches if state else ():
-            calls = [
-                (nodes.get(process.tag, ""), call)
-                for process in launch.processes
-                for call in process.calls
-                if call.rank is not None and launch.outcome is not Outcome.OK
-            ]
-            stuck = [(node, call) for node, call in calls if not _waits(call)]
-            found = {node for node, _ in stuck}
-            if len(found) == 1 and any(node not in found for node, _ in calls):
-                node, call = stuck[0]
-                evidence = {"ranks": [each.rank for _, each in stuck], "outcome": launch.outcome}
-                words = {"rank": call.rank, "call": call.call}
-                yield Found(node, evidence, words, nodes=(node,))
+        calls = [
+            (nodes.get(process.tag, ""), call)
+            for process in launch.processes
+            for call in process.calls
+            if call.rank is not None and launch.outcome is not Outcome.OK
+        ]
+        stuck = [(node, call) for node, call in calls if not _waits(call)]
+        found = {node for node, _ in stuck}
+        if len(found) == 1 and any(node not in found for node, _ in calls):
+            node, call = stuck[0]
+            evidence = {"ranks": [each.rank for _, each in stuck], "outcome": launch.outcome}
+            words = {"rank": call.rank, "call": call.call}
+            yield Found(node, evidence, words, nodes=(node,))
 
 
-def _late(row: Row) -> set[str]:
-    """The processes that still told data when they took too long."""
-    states = [run.state.benchmarks.get(row.name) for run in row.runs if run.state]
-    launches = chain.from_iterable(state.launches for state in states if state)
-    return {each.tag for launch in launches for each in launch.processes if each.goes_on}
+def _launches(row: Row) -> Iterator[tuple[Run, LaunchState]]:
+    for run in row.runs:
+        state = run.state.benchmarks.get(row.name) if run.state else None
+        yield from ((run, launch) for launch in (state.launches if state else ()))
 
 
 def _waits(call: RankCall) -> bool:

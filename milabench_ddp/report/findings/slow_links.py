@@ -1,14 +1,12 @@
 """Findings about links between ranks: of a pair, of a node, of a group of nodes, of all at once."""
 
-import math
-
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from ...hostlist import shown_nodes
 from ..links import SlowLinks, kinds_of, shared_rates, slow_links
 from ..model import Row
 from ..ring_order import LEAST_GAIN, NODE_ORDER, ring_order
-from ..statistics.values import NAN, median
+from ..statistics.values import median
 from .finder import Finds, Found, finding
 
 BLOCKS = 0.1  # less than alone, in sum and in most pairs
@@ -63,13 +61,12 @@ def slow_link(row: Row) -> Finds:
             continue
         first = slow.links[0]
         found = _found(row, slow, first.label)
-        own = alone.get((first.ranks, first.ways), NAN) if first.schedule == "rounds" else NAN
-        if math.isnan(own):
-            yield found
-            continue
-        is_shared = own > (slow.gb_s + slow.others) / 2
-        evidence = {**found.evidence, "alone_gb_s": own}
-        yield replace(found, evidence=evidence, advice=SHARED if is_shared else "")
+        own = alone.get((first.ranks, first.ways)) if first.schedule == "rounds" else None
+        if own is not None:
+            is_shared = own > (slow.gb_s + slow.others) / 2
+            evidence = {**found.evidence, "alone_gb_s": own}
+            found = replace(found, evidence=evidence, advice=SHARED if is_shared else "")
+        yield found
 
 
 @finding(
@@ -134,15 +131,12 @@ def blocking_fabric(row: Row) -> Finds:
     alone = sum(own.gb_s for _, own in found)
     of_most = median(link.gb_s / own.gb_s for link, own in found)
     if max(together / alone, of_most) < 1 - BLOCKS:
-        nodes = {node for link, _ in found for node in link.nodes}
         evidence = {
             "share": together / alone,
-            "median_share": of_most,
             # of both directions, which follow each other
             "together_gb_s": together / 2,
             "alone_gb_s": alone / 2,
             "pairs": len(found) // 2,
-            "nodes": len(nodes),
         }
         yield Found(evidence=evidence)
 
@@ -160,12 +154,5 @@ def slow_ring(row: Row) -> Finds:
     """Whether the order of the nodes of a validation puts slow links into rings without need."""
     found = ring_order(row) if row.validates else None
     if found is not None:
-        evidence = {
-            "now_slow": found.now_slow,
-            "now_gb_s": found.now_gb_s,
-            "slow": found.slow,
-            "gb_s": found.gb_s,
-            "order": list(found.nodes),
-        }
         gain = {"gain": found.gain} if found.gain >= LEAST_GAIN else {}
-        yield Found("", evidence | gain, {"file": NODE_ORDER})
+        yield Found("", asdict(found) | gain, {"file": NODE_ORDER})

@@ -82,12 +82,16 @@ def bounds_of(row: Row) -> Iterator[Bounded]:
 
 def _transfers(row: Row) -> Iterator[Bounded]:
     for record in (process.record for process in row.counted):
-        limit = _pcie(record.gpu(record.device))
+        is_alone = record.device is not None
+        gpus = mapping_or_empty(record.accelerators.get("gpus"))
+        used = [record.device] if is_alone else gpus
+        limit = max(filter(None, (_pcie(record.gpu(index)) for index in used)), default=None)
+        place = f"GPU {record.device}" if is_alone else ""
         for payload in record.tables.get("bandwidth", ()) if limit else ():
             path, gb_s = str(payload.get("path", "")), payload.get("gb_s")
             if limit and path.endswith(" pinned") and is_finite(gb_s):
                 most = limit.of(2 if path.startswith("both") else 1)
-                yield Bounded(path, f"GPU {record.device}", (record.node,), gb_s, most)
+                yield Bounded(path, place, (record.node,), gb_s, most)
 
 
 def _pcie(gpu: Payload) -> Limit | None:

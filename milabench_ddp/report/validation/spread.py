@@ -77,7 +77,8 @@ def compare_devices(
     devices = compare(logs, errors, tests)
     if not has_nodes:
         return devices, None
-    of_nodes = [np.array(nodes) == number for number in range(count)]
+    numbers = np.array(nodes)
+    of_nodes = [numbers == number for number in range(count)]
     medians = np.array([middle(logs[own]) for own in of_nodes])
     sems = [math.sqrt(MEDIAN_WORTH * np.mean(errors[own] ** 2) / own.sum()) for own in of_nodes]
     return devices, compare(medians, np.array(sems), tests)

@@ -140,7 +140,7 @@ def perf_of(row: Row) -> Measured:
 
 def of_peak(row: Row, share: float) -> Measured:
     """An MFU, with its ``±`` where its peak has an interval, by the ``uncertainty`` of the rate."""
-    error = share * math.hypot(row.uncertainty, row.used.peaks_error)
+    error = share * math.hypot(row.uncertainty, row.used.peak_error)
     return row.like_perf(share) if math.isnan(error) else Measured(share, error, with_error=True)
 
 

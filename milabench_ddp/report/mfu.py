@@ -1,6 +1,6 @@
 """Model FLOPs utilisation (MFU): the share of the measured peak that training reaches.
 
-    MFU = model FLOPs per second of a device / measured peak of the same precision in the same run
+    MFU = model FLOPs per second of a device / peak of the same precision, measured in the same runs
 
 Model FLOPs are those of the model, without recomputation, by the formula of each program (A.
 Chowdhery and others, "PaLM: Scaling Language Modeling with Pathways", 2022, appendix B). The peak
@@ -12,11 +12,8 @@ The error of an MFU is made of the half widths of both 95 % intervals, as fracti
 errors. The peak's is that of the benchmark that is the fastest, as if no other could have been.
 """
 
-import math
-from collections import defaultdict
-from collections.abc import Mapping
-from itertools import zip_longest
-from pathlib import Path
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Annotated, Any
 
 from msgspec import Struct
@@ -24,7 +21,8 @@ from msgspec import Struct
 from ..codec import about
 from ..config.published import data_sheets, sheet_of
 from ..results.records import Record, mapping_or_empty
-from .process import Processes, ProcessResult, series_by_launch, until
+from .grouping import grouped
+from .process import Processes, series_by_launch, until
 from .statistics.interval import interval, pooled_mean, why_no_mean
 from .statistics.values import NAN, mean
 from .told import TFLOPS, told_by
@@ -56,87 +54,60 @@ class Utilisation(Struct, frozen=True):
     """The MFU of a benchmark, which is NaN if it is not known."""
 
     mfu: float = NAN
-    peak: Peak | None = None  # TFLOP/s over MFU; or the one that is exceeded
-    peaks: tuple[Peak, ...] = ()  # those that it is relative to
-    peaks_error: float = NAN  # that of these in the MFU, as a fraction of it
+    peak: Peak | None = None  # that it is relative to, or the one that is exceeded
     impossible: float = NAN  # TFLOP/s that no device can reach: then there is no MFU
-    without_peak: int = 0  # processes; if others have a peak, the MFU of all is not known
+    mixed: tuple[str, ...] = ()  # several precisions, of which one has a peak: there is no MFU
     with_recomputation: float = NAN  # the MFU with the FLOPs of recomputation, as claimed
 
     @property
     def hfu(self) -> float:
         return self.with_recomputation if self.with_recomputation <= 1 else NAN
 
+    @property
+    def peak_error(self) -> float:
+        """Half of the 95 % interval of the peak, as a fraction of it."""
+        return self.peak.error / self.peak.tflop_s if self.peak else NAN
+
 
 UNKNOWN = Utilisation()
-RunPrecision = tuple[Path, str]
-Peaks = Mapping[RunPrecision, Peak]
+Peaks = Mapping[str, Peak]  # by precision
 
 
 def peaks(benchmarks: Mapping[str, Processes]) -> Peaks:
-    """The peak of each run and precision, of processes that did not fail."""
-    found: dict[RunPrecision, Peak] = {}
-    for name in sorted(benchmarks):
-        products: dict[RunPrecision, list[ProcessResult]] = defaultdict(list)
-        for process in benchmarks[name]:
-            if process.failed:
-                continue
-            key = process.run.path, precision(process.record)
-            if process.record.units == UNIT and process.series is not None and key[1]:
-                products[key].append(process)
-        for key, processes in products.items():
+    """The peak of each precision, of processes that did not fail."""
+    found: dict[str, Peak] = {}
+    for name, every in sorted(benchmarks.items()):
+        products = [each for each in every if each.record.units == UNIT and not each.failed]
+        by_type = grouped((precision(each.record), each) for each in products)
+        for kind, processes in by_type.items():
             series = series_by_launch(processes)
-            if why_no_mean(series):
+            if not kind or not series or why_no_mean(series):
                 continue
             rate = pooled_mean(series)
-            if key not in found or rate > found[key].tflop_s:
+            if rate > (found[kind].tflop_s if kind in found else 0.0):
                 sure = interval(series, until(processes))
                 error = max(sure.high - rate, rate - sure.low) if sure else NAN
-                found[key] = Peak(name, key[1], rate, error)
+                found[kind] = Peak(name, kind, rate, error)
     return found
 
 
 def utilisation(processes: Processes, known: Peaks) -> Utilisation:
     """The MFU of a benchmark: the mean over the devices that tell their TFLOP/s.
 
-    If the processes have different peaks, their peak is the mean TFLOP/s over the MFU. Of devices
-    that are equally fast it is the harmonic mean.
+    It is not known if they compute in several precisions.
     """
-    found: list[tuple[float, float, Peak]] = []  # the share, the TFLOP/s and the peak of each
-    without_peak = 0
-    for process in processes:
-        told = told_by([process], TFLOPS)
-        peak = known.get((process.run.path, precision(process.record)))
-        if told is None:
-            continue
-        if peak is None or not peak.tflop_s > 0:
-            without_peak += 1
-            continue
-        found += [(speed / peak.tflop_s, speed, peak) for speed in told.values]
-    if not found:
+    told = told_by(processes, TFLOPS)
+    kinds = {precision(each.record) for each in processes if told_by([each], TFLOPS)}
+    if len(kinds) > 1 and not kinds.isdisjoint(known):
+        return Utilisation(mixed=tuple(sorted(kinds)))
+    peak = known.get(kinds.pop()) if len(kinds) == 1 else None
+    if told is None or peak is None:
         return UNKNOWN
-    impossible = [each for each in found if not 0 < each[0] <= 1]
+    impossible = [speed for speed in told.values if not 0 < speed <= peak.tflop_s]
     if impossible:
-        _, speed, peak = max(impossible, key=lambda each: each[0])
-        return Utilisation(NAN, peak, impossible=speed)
-    if without_peak:
-        return Utilisation(without_peak=without_peak)
-    mfu = mean(share for share, _, _ in found)
-    several = tuple(dict.fromkeys(peak for _, _, peak in found))
-    errors = []
-    for peak in several:
-        shares = math.fsum(share for share, _, of in found if of == peak)
-        errors.append(shares * peak.error / peak.tflop_s)
-    error = math.hypot(*errors) / (mfu * len(found))
-    peak = several[0]
-    if len(several) > 1:
-        names = " and ".join(dict.fromkeys(peak.benchmark for peak in several))
-        types = " and ".join(dict.fromkeys(peak.precision for peak in several))
-        speed = mean(speed for _, speed, _ in found) / mfu
-        peak = Peak(names, types, speed, error * speed)
-    ratio = told_by(processes, HARDWARE_RATIO)
-    with_recomputation = NAN if ratio is None else mfu * ratio.mean
-    return Utilisation(mfu, peak, several, error, with_recomputation=with_recomputation)
+        return Utilisation(peak=peak, impossible=max(impossible))
+    mfu, ratio = told.mean / peak.tflop_s, told_by(processes, HARDWARE_RATIO)
+    return Utilisation(mfu, peak, with_recomputation=mfu * ratio.mean if ratio else NAN)
 
 
 def of_data_sheet(processes: Processes) -> float:
@@ -172,16 +143,15 @@ def precision(record: Record) -> str:
 
 def _asked(argv: object) -> str:
     """The first option that is given; of its values the last, as argparse takes it."""
-    words: list[str] = []
+    stated: Iterable[tuple[object, object]] = ()
     if isinstance(argv, list):
-        words = list(map(str, argv))
+        stated = pairwise([*argv, ""])
     elif isinstance(argv, dict):
-        for option, value in argv.items():
-            words += [str(option)] if value is None else [str(option), str(value)]
+        stated = argv.items()
     given = {}
-    for word, following in zip_longest(words, words[1:], fillvalue=""):
-        name, sign, value = word.partition("=")
-        given[name] = value if sign else following
+    for word, following in stated:
+        name, sign, value = str(word).partition("=")
+        given[name] = value if sign else str(following or "")
     for option in OPTIONS:
         value = given.get(option, "")
         if value and not (option == "--mixed-precision" and value in NOT_LOWERED):

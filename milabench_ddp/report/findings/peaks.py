@@ -59,14 +59,15 @@ def speed_not_finite(row: Row) -> Finds:
     "let each process tell the same",
 )
 def told_by_a_part(row: Row) -> Finds:
-    """TFLOP/s, or the type that the MFU needs, of a part of the processes alone."""
+    """TFLOP/s of a part of the processes alone, or in several precisions: then there is no MFU."""
     measured = [process for process in row.counted if process.series is not None]
     telling = [process for process in measured if told_by([process], TFLOPS) is not None]
     if 0 < len(telling) < len(measured):
         yield Found("", {"telling": len(telling), "processes": len(measured)})
-    if without := row.used.without_peak:
-        sentence = "no MFU: no peak is known for the precision of {without_peak} of {all} processes"
-        yield Found("", {"without_peak": without}, {"all": len(telling)}, sentence=sentence)
+    if mixed := row.used.mixed:
+        sentence = "no MFU: its processes compute in several precisions: {all}"
+        words = {"all": ", ".join(kind or "unknown" for kind in mixed)}
+        yield Found("", {"precisions": mixed}, words, sentence=sentence)
 
 
 @finding(
@@ -75,7 +76,8 @@ def told_by_a_part(row: Row) -> Finds:
     of_runs=True,
 )
 def measured_peak(measured: Measurements) -> Finds:
-    peaks = {peak for row in measured.rows for peak in row.used.peaks}
+    used = [row.used for row in measured.rows]
+    peaks = {each.peak for each in used if each.peak is not None and not math.isnan(each.mfu)}
     for peak in sorted(peaks, key=lambda peak: (peak.precision, peak.benchmark)):
         speed = Measured(peak.tflop_s, peak.error, with_error=True).text(".4g")
         yield Found("", {"tflop_s": peak.tflop_s}, {"peak": peak, "speed": speed})

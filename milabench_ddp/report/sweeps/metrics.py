@@ -62,7 +62,7 @@ def _metric(of: Field) -> Metric:
             return Cell(value, attrgetter(of.spread)(benchmark))
         spread = value * row.half_width_over_launches if of.like else NAN
         return Cell(
-            value, math.hypot(spread, value * row.used.peaks_error) if of.like == PEAK else spread
+            value, math.hypot(spread, value * row.used.peak_error) if of.like == PEAK else spread
         )
 
     if of.like and not of.stdev:

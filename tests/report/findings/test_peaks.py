@@ -44,7 +44,9 @@ def test_numbers_of_a_part_of_the_processes(tmp_path: Path, silent: int) -> None
         write(tmp_path / folder, tag, settings, start(), rates([1.0] * 9), facts, OK)
     untyped, unsped = (report_of([tmp_path / folder]) for folder in ("type", "speed"))
     assert math.isnan(only(untyped).used.mfu)
-    assert untyped.warnings == ["b: no MFU: no peak is known for the precision of 1 of 4 processes"]
+    assert untyped.warnings == [
+        "b: no MFU: its processes compute in several precisions: unknown, bf16"
+    ]
     assert only(unsped).used.mfu == 0.5
     assert unsped.warnings == ["b: only 3 of 4 processes tell their TFLOP/s"]
 

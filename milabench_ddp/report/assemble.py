@@ -19,7 +19,7 @@ from .findings.finder import Measurements
 from .mfu import peaks
 from .model import Failure, Report, Row
 from .order import configured
-from .pooling import check_distinct, check_poolable, differences_of
+from .pooling import Difference, check_distinct, check_poolable, differences_of
 from .process import ProcessResult
 from .run_info import run_info
 from .statistics.values import NAN
@@ -28,6 +28,7 @@ from .summary import milabench_row, summary_row
 from .validation.judging import verdicts_of
 
 Weights = Mapping[str, float]
+NO_WEIGHTS: Weights = {}  # but those that are recorded
 
 
 def report_of(
@@ -57,25 +58,14 @@ def report_of(
         differences = [each for each in differences if not each.is_of_size]
     if not pool:
         check_poolable(differences)
+    weights = weights or NO_WEIGHTS
     base = None if baseline is None else read_run(named_run(baseline))
-    planned = _planned(runs)
-    infos = tuple(map(run_info, runs))
-    weights = weights or {}
-    if compat_formulas:
-        rows, failed = _by_milabench(runs, weights)
-        score = milabench_score(rows)
-    else:
-        rows, failed = _by_us(runs, weights, planned)
-        theirs = report_of([base.path]) if base else None
-        score = suite_score(rows, infos, theirs, weights)
     from_baseline = differences_of([*runs, base]) if base else ()
-    measured = Measurements(compat_formulas, runs, rows, differences, from_baseline, failed)
-    found = findings_of(measured)
-    checks = () if compat_formulas else checks_of(measured, found)
-    verdicts = () if compat_formulas else verdicts_of(measured, found)
-    return Report(
-        compat_formulas, infos, tuple(rows), tuple(failed), found, planned, score, checks, verdicts
-    )
+    made = report_on(runs, compat_formulas, weights, differences, from_baseline)
+    if compat_formulas:
+        return replace(made, score=milabench_score(made.rows))
+    theirs = report_on([base]) if base else None
+    return replace(made, score=suite_score(made.rows, made.runs, theirs, weights))
 
 
 def read_runs(paths: Iterable[str | Path]) -> list[Run]:
@@ -86,24 +76,35 @@ def read_runs(paths: Iterable[str | Path]) -> list[Run]:
     return runs
 
 
-def report_on(runs: Sequence[Run]) -> Report:
+def report_on(
+    runs: Sequence[Run],
+    compat_formulas: bool = False,
+    weights: Weights = NO_WEIGHTS,
+    differences: Sequence[Difference] = (),
+    from_baseline: Sequence[Difference] = (),
+) -> Report:
     """The report on runs that are read already, and may be pooled; it has no score."""
     planned = _planned(runs)
-    rows, failed = _by_us(runs, {}, planned)
-    measured = Measurements(False, runs, rows, (), (), failed)
+    if compat_formulas:
+        rows, failed = _by_milabench(runs, weights)
+    else:
+        rows, failed = _by_us(runs, weights, planned)
+    measured = Measurements(compat_formulas, runs, rows, differences, from_baseline, failed)
     found = findings_of(measured)
-    infos, checks = tuple(map(run_info, runs)), checks_of(measured, found)
-    return Report(False, infos, tuple(rows), tuple(failed), found, planned, checks=checks)
+    made = Report(
+        compat_formulas, tuple(map(run_info, runs)), tuple(rows), tuple(failed), found, planned
+    )
+    if compat_formulas:
+        return made
+    checks, verdicts = checks_of(measured, found), verdicts_of(measured, found)
+    return replace(made, checks=checks, verdicts=verdicts)
 
 
 def _planned(runs: Sequence[Run]) -> dict[str, Payload]:
     planned: dict[str, Payload] = {}
     for run in runs:
-        if run.state is None:
-            continue
-        for name, config in run.state.header.suite.items():
-            if isinstance(config, dict):
-                planned[name] = config
+        suite = run.state.header.suite if run.state else {}
+        planned |= {name: config for name, config in suite.items() if isinstance(config, dict)}
     return planned
 
 

@@ -15,7 +15,6 @@ from .sentences import alike, some
 FULL = 8  # causes that are told with all that they hit and with advice; more have a line each
 FEW = 2  # findings of a kind that have a sentence each, where no shorter one is of all
 FEW_OF_RUN = 5  # the same of nodes, files and runs, whose sentences may tell different things
-FEW_NAMES = 4
 
 
 def broken(report: Report) -> Iterator[Block]:
@@ -43,20 +42,7 @@ def warnings(report: Report) -> Iterator[Findings]:
 def cause_sentence(cause: Cause) -> str:
     if len(cause.where) == 1:
         return f"{cause.where[0]}: {cause.text}"
-    return f"{cause.text}, in {len(cause.where)}: {compact_names(cause.where)}"
-
-
-def compact_names(names: Sequence[str]) -> str:
-    """Names in a sentence; of many, those that begin alike as in bash: ``bert-{fp16,fp32}``."""
-    together: dict[str, list[str]] = defaultdict(list)
-    for name in names:
-        head, dash, rest = name.partition("-")
-        is_plain = bool(dash) and "(" not in name and len(names) > FEW_NAMES
-        together[head + dash if is_plain else name].append(rest if is_plain else "")
-    shown = []
-    for head, rests in together.items():
-        shown.append(head + (rests[0] if len(rests) == 1 else f"{{{','.join(rests)}}}"))
-    return ", ".join(shown)
+    return f"{cause.text}, in {len(cause.where)}: {', '.join(cause.where)}"
 
 
 def to_do(report: Report) -> Iterator[Fact]:

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from ..events import Status
 from .compat import ngpu
 from .grouping import grouped
-from .model import Row, Rows
+from .model import Rows
 from .process import ProcessResult
 
 _STOPPED = (Status.RUNNING, Status.CANCELLED, Status.SKIPPED)
@@ -33,6 +33,10 @@ class JobRanks(Struct):
     @property
     def stepless(self) -> list[int]:
         return [rank for rank in self._missing(set(self.steps)) if rank in self.began]
+
+    @property
+    def lacks_ranks(self) -> bool:
+        return bool(self.silent or self.stepless)
 
     def _missing(self, known: set[int]) -> list[int]:
         # a single rank may have told what all would say
@@ -64,18 +68,9 @@ def of_how_many(rows: Rows) -> tuple[str, ...]:
     """The note of a table of ranks or steps, which says where it lacks ranks; empty if none is."""
     lacking = []
     for row in rows:
-        planned, known = ranks_known(row)
+        jobs = list(jobs_of(row.processes))
+        planned = sum(job.planned for job in jobs)
+        known = sum(len(job.steps) if job.lacks_ranks else job.planned for job in jobs)
         if known < planned:
             lacking.append(f"{row.name} {known} of {planned}")
     return (f"(of a part of the ranks: {', '.join(lacking)})",) if lacking else ()
-
-
-def ranks_known(row: Row) -> tuple[int, int]:
-    planned = known = 0
-    for job in jobs_of(row.processes):
-        if job.silent or job.stepless:
-            known += len(job.steps)
-        else:
-            known += job.planned
-        planned += job.planned
-    return planned, known

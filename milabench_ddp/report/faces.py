@@ -146,8 +146,8 @@ def folded_blocks(report: Report) -> Iterator[Block]:
         yield NOTHING
     yield Fold("What to do about the failures", to_do(report))
     for group in failures_of_benchmarks(report):
-        for first, *others in group if group[0][0].tag else ():  # else the cause tells all
-            yield Fold(failure_sentence(first), output(first, others))
+        for alike_ones in group if group[0][0].tag else ():  # else the cause tells all
+            yield Fold(failure_sentence(alike_ones[0]), output(alike_ones))
     for severity in (Severity.ERROR, Severity.WARNING):
         for found in alike(report, severity):
             if len(found) > FEW:

@@ -1,7 +1,7 @@
 """What failed programs printed last, and how to repeat them."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ..render.blocks import Block, Code, Line, Section
 from .failure_causes import causes_of
@@ -9,7 +9,6 @@ from .model import Failure, Report
 from .output import SHOWN
 from .sentences import failure_sentence, failures_of_benchmarks, some
 
-LINES = 30  # of the output of what failed, in a fold
 ROOM = 36  # lines of a report for the last lines of what failed, and for its table
 FEWEST = 4  # lines: fewer tell little
 TO_REPEAT = "to repeat it: bash "
@@ -32,32 +31,26 @@ def outputs(report: Report, rows: int) -> Iterator[Block]:
 def failures(report: Report) -> Iterator[Section]:
     for groups in failures_of_benchmarks(report):
         blocks: list[Block] = []
-        for first, *others in groups:
+        for group in groups:
+            first = group[0]
             said = failure_sentence(first)
             if len(report.runs) > 1 and first.folder:
                 said += f" [{first.folder}]"
-            blocks += [Line(said, rest="  "), Code(first.lines)]
-            if first.whole:
-                blocks.append(Line(f"all of it: {first.whole}", "    -> "))
-            elif first.tag:
-                blocks.append(Line("(it printed nothing)", "    "))
-            if others:
-                blocks.append(Line(_the_same(others), "    ", "      "))
+            blocks += [Line(said, rest="  "), *output(group)]
         if first.script:
             blocks.append(Line(f"{TO_REPEAT}{shlex.quote(str(first.script))}", "    -> "))
         yield Section(blocks)
 
 
-def output(failure: Failure, others: list[Failure]) -> Iterator[Block]:
-    if failure.lines:
-        yield Code(failure.lines[-LINES:])
-    if failure.whole:
-        yield Line(f"all of it: {failure.whole}")
-    elif not failure.lines:
-        yield Line("It printed nothing." if failure.tag else failure.reason)
+def output(alike: Sequence[Failure]) -> Iterator[Block]:
+    """What the first of several failures that are alike printed, and which others did the same."""
+    first, *others = alike
+    if first.lines:
+        yield Code(first.lines)
+    if first.whole:
+        yield Line(f"all of it: {first.whole}", "    ")
+    elif first.tag:
+        yield Line("(it printed nothing)", "    ")
     if others:
-        yield Line(_the_same(others))
-
-
-def _the_same(others: list[Failure]) -> str:
-    return f"the same: {some([other.tag or other.benchmark for other in others])}"
+        names = [other.tag or other.benchmark for other in others]
+        yield Line(f"the same: {some(names)}", "    ", "      ")

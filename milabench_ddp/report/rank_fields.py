@@ -12,8 +12,20 @@ from .fields import DOCUMENT, EVERYWHERE, EXPORT, Field
 from .ranks.rank_summary import RankSummary
 from .statistics.values import NAN
 
-LEDGER = ["data", "forward", "backward", "forward_backward", "optimizer", "host"]
-LEDGER += ["communication", "bubble", "waiting", "jitter", "hidden"]
+BY_LEDGER = "in the mean step, by the ledger"
+LEDGER = {  # its items, with their meaning
+    "data": BY_LEDGER,
+    "forward": BY_LEDGER,
+    "backward": BY_LEDGER,
+    "forward_backward": "of pipelines, whose passes interleave",
+    "optimizer": BY_LEDGER,
+    "host": BY_LEDGER,
+    "communication": "exposed, without waits for slower ranks",
+    "bubble": "exposed within a pipeline",
+    "waiting": "for slower ranks",
+    "jitter": "what the mean step takes beyond the other items",
+    "hidden": "communication behind the backward pass",
+}
 
 
 class RankOfRow(Struct, frozen=True):
@@ -36,7 +48,6 @@ class RankOfRow(Struct, frozen=True):
         return SimpleNamespace(**{name: self.ledger.get(name, NAN) for name in LEDGER})
 
 
-BY_LEDGER = "in the mean step, by the ledger"
 NUMBERS, PAIRS = Mapping[str, float], Mapping[str, tuple[float, float]]
 
 # fmt: off
@@ -69,21 +80,8 @@ RANK: tuple[Field, ...] = (
           places=DOCUMENT),
     Field("ledger_ms", "where the mean step goes: all items but hidden add up to it", "ledger",
           "ms", kind=NUMBERS, places=DOCUMENT),
-    Field("data_ms", BY_LEDGER, "items.data", "ms", places=EXPORT),
-    Field("forward_ms", BY_LEDGER, "items.forward", "ms", places=EXPORT),
-    Field("backward_ms", BY_LEDGER, "items.backward", "ms", places=EXPORT),
-    Field("forward_backward_ms", "of pipelines, whose passes interleave",
-          "items.forward_backward", "ms", places=EXPORT),
-    Field("optimizer_ms", BY_LEDGER, "items.optimizer", "ms", places=EXPORT),
-    Field("host_ms", BY_LEDGER, "items.host", "ms", places=EXPORT),
-    Field("communication_ms", "exposed, without waits for slower ranks", "items.communication",
-          "ms", places=EXPORT),
-    Field("bubble_ms", "exposed within a pipeline", "items.bubble", "ms", places=EXPORT),
-    Field("waiting_ms", "for slower ranks", "items.waiting", "ms", places=EXPORT),
-    Field("jitter_ms", "what the mean step takes beyond the other items", "items.jitter", "ms",
-          places=EXPORT),
-    Field("hidden_ms", "communication behind the backward pass", "items.hidden", "ms",
-          places=EXPORT),
+    *(Field(f"{item}_ms", meaning, f"items.{item}", "ms", places=EXPORT)
+      for item, meaning in LEDGER.items()),
 )
 # fmt: on
 IN_TABLE = tuple(each for each in RANK if each.heading)

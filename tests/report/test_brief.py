@@ -1,7 +1,7 @@
 """What a reader sees first."""
 
 from milabench_ddp.render.text import text_of
-from milabench_ddp.report.brief import broken, checked, compact_names, warnings
+from milabench_ddp.report.brief import broken, checked, warnings
 from milabench_ddp.report.faces import report_text
 from milabench_ddp.report.finding import Checked, Finding, Severity
 from milabench_ddp.report.model import Report, Row
@@ -57,12 +57,6 @@ def test_long_sentences_are_wrapped_under_their_beginning() -> None:
         "         -> set `nvidia-smi -i 5 -pl 700`, then",
         "            look at its cooling",
     ]
-
-
-def test_many_names_that_begin_alike_are_told_as_in_bash() -> None:
-    names = ["bert-fp16", "brax", "bert-tf32-fp16", "gpt-a (rank 3)", "t5-x", "bert"]
-    assert compact_names(names) == "bert-{fp16,tf32-fp16}, brax, gpt-a (rank 3), t5-x, bert"
-    assert compact_names(names[:3]) == "bert-fp16, brax, bert-tf32-fp16"
 
 
 def test_what_was_looked_for_is_told_where_it_was_not_found() -> None:

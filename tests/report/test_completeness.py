@@ -5,14 +5,14 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.completeness import jobs_of, of_how_many, ranks_known
+from milabench_ddp.report.completeness import jobs_of, of_how_many
 from milabench_ddp.report.model import Row
 from tests.support.result_files import config, end, job, rates, start, steps, told, write
 
 
 def test_what_is_not_known_is_not_missing() -> None:
     row = Row.unmeasured("b", 1, 1.0, {})
-    assert (of_how_many([]), of_how_many([row]), ranks_known(row)) == ((), (), (0, 0))
+    assert (of_how_many([]), of_how_many([row])) == ((), ())
 
 
 def test_each_benchmark_has_its_own_count(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_of_a_rank_that_hangs_its_stack(tmp_path: Path) -> None:
     text = report_text(report_of([tmp_path]), 1000)
     assert f"failed   b: {reason}\n" in text
     told = text_of(faces.failures(report_of([tmp_path]))).split()
-    assert f"-> all of it: {tmp_path}/b.0.stacks" in " ".join(told)
+    assert f"all of it: {tmp_path}/b.0.stacks" in " ".join(told)
 
 
 def test_of_many_stacks_the_first(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ Each run is reported on by itself: tables never pool runs. ``results/tables.py``
 the tables that have a line for each step, rate, sample or event; the others are here.
 """
 
-import csv
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import make_dataclass
@@ -12,7 +11,7 @@ from functools import cached_property, lru_cache
 from io import BytesIO
 from itertools import starmap
 from pathlib import Path
-from typing import Any, get_args
+from typing import IO, Any, get_args
 
 from msgspec.structs import asdict
 
@@ -24,7 +23,7 @@ from ..numerics import Frame, pl
 from ..results import tables
 from ..results.find_run import run_folders
 from ..results.tables import BENCHMARK, RUN, TableColumn, TableSchema
-from ..table import csv_cell, is_unknown
+from ..table import csv_cell
 from . import frames
 from .assemble import report_of
 from .document import Document, benchmarks_of, document_of
@@ -189,36 +188,25 @@ class RunTables:
         return [*super().__dir__(), *TABLES]
 
 
-def write_csv(name: str, frame: Frame, path: Path) -> None:
+def write_csv(_: str, frame: Frame, file: IO[bytes]) -> None:
     """Write UTF-8: an unknown value is empty, numbers have all digits, no text is a formula."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(TABLES[name].names)
-        for row in frame.iter_rows():
-            writer.writerow(map(_csv_value, row))
-
-
-def _csv_value(value: object) -> object:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "" if is_unknown(value) else _csv_text(value) if isinstance(value, str) else value
+    floats = pl.col(pl.Float64).fill_nan(None)
+    texts = pl.col(pl.String).map_elements(_csv_text, pl.String)
+    frame.with_columns(floats, texts).write_csv(file)
 
 
 @lru_cache
-def _csv_text(text: str) -> str:
-    return str(csv_cell(SECRETS.hide(text)))
+def _csv_text(text: str) -> str | None:
+    return str(csv_cell(SECRETS.hide(text))) or None
 
 
-def write_parquet(name: str, frame: Frame, path: Path) -> None:
+def write_parquet(name: str, frame: Frame, file: IO[bytes]) -> None:
     """Write a file whose metadata ``milabench`` is the meaning and the unit of each column."""
     about = {each.name: [each.meaning, each.unit] for each in TABLES[name].columns}
-    content = BytesIO()  # from which the system's error is told, of a full disk say
-    frame.write_parquet(content, metadata={"milabench": encode(about).decode()})
-    with path.open("wb") as file:
-        file.write(content.getbuffer())
+    frame.write_parquet(file, metadata={"milabench": encode(about).decode()})
 
 
-FILE_KINDS: Mapping[str, Callable[[str, Frame, Path], None]] = {
+FILE_KINDS: Mapping[str, Callable[[str, Frame, IO[bytes]], None]] = {
     "csv": write_csv,
     "parquet": write_parquet,
 }
@@ -251,9 +239,11 @@ def write_tables(
     for name, path in paths.items():
         frame = pl.concat(found.pop(name))
         counts[name] = frame.height
+        content = BytesIO()  # so that the system's error is told, of a full disk say
+        FILE_KINDS[kind](name, frame, content)
         try:
             with whole_file(path) as part:
-                FILE_KINDS[kind](name, frame, part)
+                part.write_bytes(content.getbuffer())
         except OSError as error:
             raise RunDirError(f"cannot write {path}: {error.strerror or error}") from error
     return counts

@@ -70,7 +70,8 @@ def lines_of(path: Path) -> list[dict[str, str]]:
 
 
 def test_csv_keeps_every_digit_and_every_letter(odd: pl.DataFrame, tmp_path: Path) -> None:
-    write_csv("odd", odd, tmp_path / "t.csv")
+    with (tmp_path / "t.csv").open("wb") as file:
+        write_csv("odd", odd, file)
     first, second, third = lines_of(tmp_path / "t.csv")
     assert first["word"] == SHOWN
     assert (float(first["ms"]), first["steady"], first["count"]) == (0.1 + 0.2, "true", "3")
@@ -79,7 +80,8 @@ def test_csv_keeps_every_digit_and_every_letter(odd: pl.DataFrame, tmp_path: Pat
 
 
 def test_parquet_has_types_units_and_nulls(odd: pl.DataFrame, tmp_path: Path) -> None:
-    write_parquet("odd", odd, tmp_path / "t.parquet")
+    with (tmp_path / "t.parquet").open("wb") as file:
+        write_parquet("odd", odd, file)
     table = pl.read_parquet(tmp_path / "t.parquet")
     assert table.dtypes == [pl.String, pl.Int64, pl.Float64, pl.Boolean]
     about = json.loads(pl.read_parquet_metadata(tmp_path / "t.parquet")["milabench"])

@@ -11,7 +11,7 @@ from ..report.assemble import report_of
 from ..report.broken_rows import in_spite_of_broken
 from ..report.formats import FORMATS, Format, text_format
 from ..report.model import Report
-from ..report.order import in_order
+from ..report.order import in_order, selected
 from ..report.page.page_file import open_page, page_path, write_page
 from ..report.plots import write_charts
 from ..report.prediction.predict import predictions_of
@@ -95,8 +95,10 @@ def _check(options: ReportOptions, file: str) -> None:
 def _text(made: Report, options: ReportOptions, files: Mapping[str, str]) -> str:
     if files:
         said: list[str] = []
+        names = selected([row.name for row in made.rows], options.select)
+        made = made.only({"", *names}) if options.select else made
         for name, path in files.items():
-            said += FILES[name](made, options.select, Path(path), overwrite=options.overwrite)
+            said += FILES[name](made, Path(path), overwrite=options.overwrite)
         return "".join(f"{sentence}\n" for sentence in said)
     format = FORMATS[options.format]
     if options.format == "text":

@@ -21,7 +21,6 @@ from ..results.defects import DefectKind
 from ..results.records import Payload, Record, is_finite, is_number
 from ..samples import DeviceSample
 from .monitored import samples_in_use
-from .process import has_nan_loss
 from .statistics.values import NAN, percentile, total
 
 UNFIT = (
@@ -88,7 +87,7 @@ def succeeded(record: Record) -> bool:
     if record.stopped or not record.reports:
         return True
     code = record.end.get("return_code") if record.end else None
-    return code == 0 and not has_nan_loss(record) and bool(record.rates)
+    return code == 0 and not record.losses.has_nan and bool(record.rates)
 
 
 def ngpu(config: Payload) -> int:
@@ -112,7 +111,7 @@ def statistics_of(values: Iterable[object]) -> MilabenchStatistics:
         told = sorted(filter(is_number, known))
         numbers = np.array(told if len(told) == len(known) else [], float)
     if not len(numbers):
-        return MilabenchStatistics(NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN)
+        return MilabenchStatistics(*[NAN] * len(MilabenchStatistics.__struct_fields__))
     if len(numbers) >= 5:
         numbers = numbers[1:-1]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -122,16 +121,8 @@ def statistics_of(values: Iterable[object]) -> MilabenchStatistics:
     sem = std / math.sqrt(len(numbers))
     if np.isnan(numbers).any():
         numbers = np.array([NAN])
-    return MilabenchStatistics(
-        min=percentile(numbers, 0),
-        q1=percentile(numbers, 0.25),
-        median=percentile(numbers, 0.5),
-        q3=percentile(numbers, 0.75),
-        max=percentile(numbers, 1),
-        mean=mean,
-        std=std,
-        sem=sem,
-    )
+    quarters = [percentile(numbers, share) for share in (0, 0.25, 0.5, 0.75, 1)]
+    return MilabenchStatistics(*quarters, mean, std, sem)
 
 
 def _sum(numbers: Floats) -> float:

@@ -17,7 +17,7 @@ from msgspec.structs import asdict
 
 from ..codec import encode
 from ..errors import RunDirError, SelectionError, one_of
-from ..files import open_file, whole_file
+from ..files import open_file
 from ..hidden import SECRETS
 from ..numerics import Frame, pl
 from ..results import tables
@@ -31,7 +31,7 @@ from .fields import IN_EXPORT, Field, values_of
 from .model import Report
 from .process import Processes
 from .rank_fields import IN_EXPORT as RANK
-from .replaceable import HEAD, refuse
+from .replaceable import HEAD, refuse, whole
 from .statistics.values import NAN
 from .tables.ledger_table import ranks_of
 
@@ -241,11 +241,8 @@ def write_tables(
         counts[name] = frame.height
         content = BytesIO()  # so that the system's error is told, of a full disk say
         FILE_KINDS[kind](name, frame, content)
-        try:
-            with whole_file(path) as part:
-                part.write_bytes(content.getbuffer())
-        except OSError as error:
-            raise RunDirError(f"cannot write {path}: {error.strerror or error}") from error
+        with whole(path) as part:
+            part.write_bytes(content.getbuffer())
     return counts
 
 

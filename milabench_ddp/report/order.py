@@ -32,18 +32,20 @@ def configured(names: Iterable[str], planned: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: (order.get(name, len(order)), name))
 
 
-def is_selected(name: str, select: Sequence[str]) -> bool:
-    """Whether a benchmark has one of these names, or fits one of the globs; without any it does."""
-    return not select or any(fnmatchcase(name, each) for each in select)
-
-
 def selected(names: Sequence[str], select: Sequence[str]) -> list[str]:
-    """The names that ``--select`` takes; raises SelectionError for a word that takes none."""
+    """The names that ``--select`` takes, without a word all of them.
+
+    Args:
+        select: names or globs; raises SelectionError for one that takes no name.
+    """
+    taken: set[str] = set()
     for word in select:
-        if not any(is_selected(name, [word]) for name in names):
+        fitting = {name for name in names if fnmatchcase(name, word)}
+        if not fitting:
             hint = did_you_mean(word, names)
             raise SelectionError(f"--select {word}: no benchmark of that name was measured{hint}")
-    return [name for name in names if is_selected(name, select)]
+        taken |= fitting
+    return [name for name in names if not select or name in taken]
 
 
 def in_order(report: Report, name: str) -> Report:

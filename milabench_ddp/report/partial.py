@@ -1,10 +1,10 @@
 """Parts of the report about a run that goes on: one launch, or one benchmark."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from glob import escape
 
 from ..results.read import read_events
-from ..results.records import Run
+from ..results.records import Record, Run
 from ..results.run_dir import RunDir
 from .finding import Finding, Severity
 from .findings import findings_of_row
@@ -17,9 +17,7 @@ LARGEST = 4 << 20  # bytes of a benchmark's files that are read while others may
 
 def launch_series(run: RunDir, tags: Iterable[str]) -> list[Series]:
     """The steady state of each process of a launch that has ended; empty if none measured any."""
-    records = tuple(read_events(run.data(tag)) for tag in tags)
-    whole = Run(run.path, None, records, ())
-    results = [ProcessResult(whole, record) for record in records]
+    results = _processes(run, [read_events(run.data(tag)) for tag in tags])
     processes = [process for process in results if not process.failed]
     if len(units_of(processes)) > 1:
         return []
@@ -39,10 +37,14 @@ def findings_of_benchmark(run: RunDir, name: str) -> list[Finding]:
     if size > LARGEST:
         return []
     records = [record for record in map(read_events, paths) if record.name == name]
-    whole = Run(run.path, None, tuple(records), ())
-    processes = [ProcessResult(whole, record) for record in records]
+    processes = _processes(run, records)
     if not processes:
         return []
     found = findings_of_row(summary_row(processes, None))
     serious = [finding for finding in found if finding.severity is not Severity.NOTE]
     return sorted(serious, key=lambda finding: finding.severity.rank)
+
+
+def _processes(run: RunDir, records: Sequence[Record]) -> list[ProcessResult]:
+    whole = Run(run.path, None, tuple(records), ())
+    return [ProcessResult(whole, record) for record in records]

@@ -7,12 +7,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from ..errors import RunDirError, SelectionError, count_text
 from ..files import whole_file
 from .model import Report
-from .order import is_selected
 from .replaceable import check_replaceable, refuse
 
 if TYPE_CHECKING:
@@ -26,13 +23,10 @@ MARK = '<svg class="chart" role="img"'  # of every file
 NO_PNG = "no PNG: it takes cairosvg, pip install 'milabench_ddp[plots]', and the library libcairo2"
 
 
-def write_charts(
-    report: Report, select: Sequence[str], folder: Path, *, overwrite: bool = False
-) -> list[str]:
+def write_charts(report: Report, folder: Path, *, overwrite: bool = False) -> list[str]:
     """Write the charts of benchmarks; returns sentences on what was written.
 
     Args:
-        select: names or globs of the benchmarks; empty for all.
         folder: where to; it is made if it is not there.
 
     Raises:
@@ -43,8 +37,6 @@ def write_charts(
     from .charts.catalogue import charts_of
     from .course_charts import course_charts
 
-    rows = (row for row in report.rows if is_selected(row.name, select))
-    report = replace(report, rows=tuple(rows))
     charts = [*charts_of(report), *course_charts(report)]
     if not charts:
         raise SelectionError("--plots: no benchmark that was asked for has anything to draw")

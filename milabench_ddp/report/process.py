@@ -234,10 +234,6 @@ def is_bandwidth(processes: Processes) -> bool:
     return len(jobs) == len(processes) and unit_of(jobs) == BANDWIDTH
 
 
-def has_nan_loss(record: Record) -> bool:
-    return record.losses.has_nan
-
-
 def _without_end(record: Record, run: Run) -> Verdict | None:
     state = run.state.benchmarks.get(record.name) if run.state else None
     if run.goes_on and state and not state.status.has_ended:
@@ -253,13 +249,9 @@ def _at_the_end(record: Record, end: Payload) -> Verdict:
     recorded, code = end.get("outcome"), end.get("return_code")
     if recorded in tuple(Outcome):
         return Verdict(Outcome(recorded), str(end.get("reason") or ""))
-    reason = ""
-    if record.stopped or not record.reports:
-        reason = ""
-    elif isinstance(code, int) and code:
-        reason = exit_reason(code)
-    elif code != 0:
-        reason = f"exit status {code}"
-    elif has_nan_loss(record):
-        reason = NAN_LOSS
-    return Verdict(Outcome.FAILED if reason else Outcome.OK, reason)
+    if record.stopped or not record.reports or (code == 0 and not record.losses.has_nan):
+        return Verdict(Outcome.OK, "")
+    if code == 0:
+        return Verdict(Outcome.FAILED, NAN_LOSS)
+    reason = exit_reason(code) if isinstance(code, int) else f"exit status {code}"
+    return Verdict(Outcome.FAILED, reason)

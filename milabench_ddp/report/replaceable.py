@@ -1,11 +1,23 @@
-"""Which files may be replaced: those that milabench wrote itself."""
+"""Writes the files that a report is asked for, and replaces only what milabench wrote itself."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import RunDirError
-from ..files import open_file
+from ..files import open_file, whole_file
 
 HEAD = 4096  # bytes in which a file tells what wrote it
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """As ``whole_file``; raises RunDirError if the file cannot be written."""
+    try:
+        with whole_file(path) as part:
+            yield part
+    except OSError as error:
+        raise RunDirError(f"cannot write {path}: {error.strerror}") from error
 
 
 def check_replaceable(path: Path, mark: str) -> None:

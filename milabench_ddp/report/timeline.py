@@ -9,23 +9,22 @@ communication, which all ranks reach together, or of their steps where no rank t
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from ..errors import RunDirError, SelectionError
-from ..files import whole_file
+from ..errors import SelectionError
 from ..numerics import Floats, np
 from ..results.rank import MOST, Rank
 from ..results.records import Record
 from ..samples import DeviceSample, sensors_of
 from .finding import Finding
 from .model import Report
-from .order import is_selected
 from .process import ProcessResult
 from .ranks.rank_launch import EXPOSED
-from .replaceable import check_replaceable
+from .replaceable import check_replaceable, whole
 from .statistics.window import align
 
 Event = Mapping[str, Any]  # of the format
@@ -49,22 +48,15 @@ class TraceTrack(Struct, frozen=True):
         return f"rank {self.rank}{node} (+-{self.spread:.3f} ms)"
 
 
-def write_timeline(
-    report: Report, select: Sequence[str], path: Path, *, overwrite: bool = False
-) -> list[str]:
+def write_timeline(report: Report, path: Path, *, overwrite: bool = False) -> list[str]:
     """Write the timeline of benchmarks; returns a sentence on each process.
 
-    Args:
-        select: names or globs of the benchmarks; empty for all.
-
     Raises:
-        SelectionError: no selected benchmark timed its steps.
+        SelectionError: no benchmark timed its steps.
         RunDirError: the file cannot be written.
     """
-    shown = []
-    for row in report.rows:
-        if is_selected(row.name, select):
-            shown += [each for each in row.processes if _timed(each.record)]
+    processes = chain.from_iterable(row.processes for row in report.rows)
+    shown = [process for process in processes if _timed(process.record)]
     if not shown:
         raise SelectionError("--timeline: no benchmark that was asked for has timed its steps")
     tracks = [tracks_of(process.record) for process in shown]
@@ -72,16 +64,13 @@ def write_timeline(
     start = min(known, default=0.0)
     if not overwrite:
         check_replaceable(path, HEAD)
-    try:
-        with whole_file(path) as part, part.open("w") as file:
-            told = json.dumps({"start": start, "unit": "seconds since the epoch"})
-            file.write(f'{HEAD}{told}, "traceEvents": [')
-            for number, event in enumerate(_events(shown, tracks, report.findings, start)):
-                file.write(",\n" if number else "\n")
-                json.dump(event, file, allow_nan=False)
-            file.write("\n]}\n")
-    except OSError as error:
-        raise RunDirError(f"cannot write {path}: {error.strerror}") from error
+    with whole(path) as part, part.open("w") as file:
+        told = json.dumps({"start": start, "unit": "seconds since the epoch"})
+        file.write(f'{HEAD}{told}, "traceEvents": [')
+        for number, event in enumerate(_events(shown, tracks, report.findings, start)):
+            file.write(",\n" if number else "\n")
+            json.dump(event, file, allow_nan=False)
+        file.write("\n]}\n")
     return [_sentence(process.record, own) for process, own in zip(shown, tracks, strict=True)]
 
 

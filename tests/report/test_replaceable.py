@@ -28,9 +28,9 @@ def tables(kind: str) -> Write:
 
 
 WRITERS: dict[str, Write] = {
-    "timeline.json": lambda *given: write_timeline(given[0], (), given[1], overwrite=given[2]),
-    "page.html": lambda *given: write_page(given[0], (), given[1], overwrite=given[2]),
-    "b.ledger.svg": lambda *given: write_charts(given[0], (), given[1].parent, overwrite=given[2]),
+    "timeline.json": lambda *given: write_timeline(given[0], given[1], overwrite=given[2]),
+    "page.html": lambda *given: write_page(given[0], given[1], overwrite=given[2]),
+    "b.ledger.svg": lambda *given: write_charts(given[0], given[1].parent, overwrite=given[2]),
     "ranks.csv": tables("csv"),
     "ranks.parquet": tables("parquet"),
 }
@@ -74,7 +74,7 @@ def test_a_file_of_another_kind_is_not_ours(made: Report, tmp_path: Path, name: 
 def test_a_png_alone_is_not_ours(made: Report, tmp_path: Path) -> None:
     (tmp_path / "b.ledger.png").write_bytes(THESIS)
     with pytest.raises(RunDirError, match=r"b\.ledger\.png exists"):
-        write_charts(made, (), tmp_path)
+        write_charts(made, tmp_path)
 
 
 def test_what_is_no_file_is_written_to() -> None:

@@ -3,29 +3,19 @@
 import os
 import tempfile
 import webbrowser
-from collections.abc import Sequence
 from pathlib import Path
 
-from ...errors import RunDirError
-from ...files import whole_file
 from ..model import Report
-from ..order import selected
-from ..replaceable import check_replaceable
+from ..replaceable import check_replaceable, whole
 
 NAME = "report.html"
 NO_BROWSER = "no browser was found here: copy the page, it is a single file\n"
 
 
-def write_page(
-    report: Report, select: Sequence[str], path: Path, *, overwrite: bool = False
-) -> list[str]:
+def write_page(report: Report, path: Path, *, overwrite: bool = False) -> list[str]:
     """Write the page to a file; returns a sentence.
 
-    Args:
-        select: names or globs of the benchmarks; empty for all.
-
     Raises:
-        SelectionError: there is no such benchmark.
         RunDirError: the file cannot be written.
     """
     # imported here because only a page needs it
@@ -34,14 +24,9 @@ def write_page(
 
     if not overwrite:
         check_replaceable(path, GENERATOR)
-    if select:
-        report = report.only({"", *selected([row.name for row in report.rows], select)})
     content = report_html(report).encode()
-    try:
-        with whole_file(path) as part:
-            part.write_bytes(content)
-    except OSError as error:
-        raise RunDirError(f"cannot write {path}: {error.strerror}") from error
+    with whole(path) as part:
+        part.write_bytes(content)
     return [f"page: {path} ({len(content) / 1e6:.2f} MB)"]
 
 

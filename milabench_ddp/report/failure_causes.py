@@ -2,8 +2,7 @@
 
 import re
 import shlex
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Annotated, NamedTuple
 
@@ -13,7 +12,6 @@ from msgspec.structs import replace
 from ..codec import about
 from ..errors import shortened
 from ..events import NAN_LOSS, NO_RATE, NO_USABLE_RATE, OUT_OF_MEMORY, Outcome
-from ..results.records import Payload
 from .failures import NO_RECORDS, CellState, decisive_failure, is_of, state_of_failure
 from .finding import filled
 from .grouping import grouped
@@ -23,7 +21,6 @@ from .output import BAR
 LONGEST = 160  # characters of a cause
 LAST_LINES = 5  # of an output without an exception: one of them may say why it ended
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|\d+")
-_BATCH = re.compile(r"-{0,2}(?:[a-z]+[-_])*batch[-_]?size")
 _NO_WORDS = re.compile(r"[\s^~|+=*_-]*")  # a line without any
 _FROM = "The above exception was the direct cause of the following exception:"
 _SENTENCE_END = re.compile(r"(?<=[.!]) (?=[A-Z])")
@@ -56,12 +53,12 @@ _KINDS = [
     _Kind(r"out of memory.* capacity of (?P<size>\S+ \S+) .*\bProcess (?P<pid>\d+) has "
           r"(?P<held>\S+ GiB)",
           "out of GPU memory ({size}), of which process {pid} holds {held}",
-          "see whose it is (`ps -fp {pid}`), and end it; else a smaller batch{smaller}"),
+          "see whose it is (`ps -fp {pid}`), and end it; else a smaller batch"),
     _Kind(rf"(?:{OUT_OF_MEMORY.pattern})(?:.* capacity of (?P<size>\S+ \S+)"
           r"(?:.* memory (?P<peak>\S+ \S+) is allocated)?|"
           r".*; (?P<total>\S+ \S+) total capacity)?",
           "out of GPU memory[ ({size})][ ({total})][: {peak} in tensors]",
-          "a smaller batch{smaller}"),
+          "a smaller batch"),
     _Kind(r"No module named '?(?P<module>(?P<package>\w+)\.[\w.]+)", "no module {module}",
           "the installed {package} lacks it: install a version that has it"),
     _Kind(r"No module named '?(?P<module>\w+)", "no module {module}",
@@ -106,8 +103,8 @@ _PATTERNS = [(re.compile(kind.pattern, re.IGNORECASE), kind) for kind in _KINDS]
 def causes_of(report: Report, *, cancelled: bool = False) -> tuple[Cause, ...]:
     """The causes of all failures, or of what was cancelled; what hit most benchmarks first."""
     failures = grouped(((each.benchmark, each.folder), each) for each in report.failures)
-    found: dict[str, list[tuple[Failure, str, str, str]]] = defaultdict(list)
     rows = {row.name: row for row in report.rows}
+    found: dict[str, Cause] = {}
     for (name, folder), own in failures.items():
         runs = [run for run in report.runs if run.path == folder]
         failure = decisive_failure(name, own, runs)
@@ -115,23 +112,20 @@ def causes_of(report: Report, *, cancelled: bool = False) -> tuple[Cause, ...]:
             continue
         reason = _NUMBER.sub("0", _untagged(failure))
         alike = [each for each in own if _NUMBER.sub("0", _untagged(each)) == reason]
-        row = rows.get(name)
-        text, advice = cause_of(failure, row.config if row else {})
-        found[_NUMBER.sub("0", text)].append((failure, text, advice, _where(failure, alike, row)))
-    made = []
-    for hit in found.values():
-        first, text, advice, _ = hit[0]
-        names = tuple(dict.fromkeys(failure.benchmark for failure, *_ in hit))
-        where = tuple(dict.fromkeys(where for *_, where in hit))
-        made.append(Cause(text, advice, names, where, first))
-    return tuple(sorted(made, key=lambda cause: -len(cause.benchmarks)))
+        text, advice = cause_of(failure)
+        key, where = _NUMBER.sub("0", text), _where(failure, alike, rows.get(name))
+        known = found.get(key, Cause(text, advice, (), (), failure))
+        names = tuple(dict.fromkeys((*known.benchmarks, name)))
+        wheres = tuple(dict.fromkeys((*known.where, where)))
+        found[key] = replace(known, benchmarks=names, where=wheres)
+    return tuple(sorted(found.values(), key=lambda cause: -len(cause.benchmarks)))
 
 
 def _untagged(failure: Failure) -> str:
     return failure.reason.replace(f"{failure.tag}: ", "") if failure.tag else failure.reason
 
 
-def cause_of(failure: Failure, config: Payload) -> tuple[str, str]:
+def cause_of(failure: Failure) -> tuple[str, str]:
     """What went wrong, in one line, and what to do about it."""
     failure = replace(failure, reason=_untagged(failure))
     state = state_of_failure(failure)
@@ -146,7 +140,6 @@ def cause_of(failure: Failure, config: Payload) -> tuple[str, str]:
             if found := pattern.search(text):
                 known = {name: word for name, word in found.groupdict().items() if word}
                 quoted = {name: shlex.quote(word) for name, word in known.items()}  # to be pasted
-                quoted["smaller"] = _smaller(failure.benchmark, config)
                 return filled(kind.text, known) or _plain(text), filled(kind.advice, quoted)
     return _unknown(failure, state, shown), ""
 
@@ -167,20 +160,6 @@ def _unknown(failure: Failure, state: CellState, shown: Sequence[str]) -> str:
         return reason
     last = f"and printed last: {shown[-1]}" if shown else "and it printed nothing"
     return shortened(f"{reason}, {last}", LONGEST)
-
-
-def _smaller(name: str, config: Payload) -> str:
-    """How to halve the batch, where the configuration states it as the value of an option."""
-    argv = config.get("argv")
-    words = list(argv) if isinstance(argv, list) else []
-    stated = argv.items() if isinstance(argv, Mapping) else pairwise(words)
-    for option, size in stated:
-        if _BATCH.fullmatch(str(option)) and str(size).isdecimal() and int(size) > 1:
-            half = f"{option} {int(size) // 2}"
-            if not words:
-                half = f"--override '{name}.argv.{option}={int(size) // 2}'"
-            return f", such as half of it: {half}"
-    return ""
 
 
 def _where(failure: Failure, alike: Sequence[Failure], row: Row | None) -> str:

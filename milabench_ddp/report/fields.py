@@ -45,23 +45,6 @@ class ReportedBenchmark(Struct, frozen=True, dict=True):
         return energy_of_row(self.row) or UNKNOWN
 
     @property
-    def unit(self) -> str | None:
-        return self.row.unit or None
-
-    @property
-    def settings_text(self) -> str:
-        return encode(self.row.matrix).decode()
-
-    @property
-    def low(self) -> float:
-        """The lower end of the 95 % interval of its rate; NaN without one."""
-        return (self.row.summary.interval or NEITHER)[0]
-
-    @property
-    def high(self) -> float:
-        return (self.row.summary.interval or NEITHER)[1]
-
-    @property
     def p95(self) -> float:
         """What 95 of 100 steps do not exceed, in ms: the median over ranks."""
         return median(rank.p95 for rank in self.row.timed)
@@ -69,19 +52,6 @@ class ReportedBenchmark(Struct, frozen=True, dict=True):
     @property
     def step_stdev(self) -> float:
         return median(rank.std for rank in self.row.timed)
-
-    @property
-    def mfu_error(self) -> float:
-        """Half of the 95 % interval of its MFU."""
-        return of_peak(self.row, self.row.used.mfu).error
-
-    @property
-    def sm_clock(self) -> float:
-        return sm_clock(self.row.measuring)
-
-    @property
-    def held_down_by(self) -> str:
-        return held_down(self.row.measuring)
 
 
 class Field(Struct, frozen=True):
@@ -174,7 +144,8 @@ BENCHMARK: tuple[Field, ...] = (
     Field("nodes", "nodes", "row.nodes", kind=int),
     Field("perf", "the mean rate over processes", "row.perf", "units/s", heading="perf",
           format=".2f", width=10, stays=2, sort="perf", metric="perf", like=RATE),
-    Field("unit", "of perf and score, such as tokens/s", "unit", kind=str | None, heading="unit",
+    Field("unit", "of perf and score, such as tokens/s", lambda of: of.row.unit or None,
+          kind=str | None, heading="unit",
           stays=4),
     Field("drift", "by which part a rate still moves; null where all are steady", "row.drift",
           heading="drift", format="+.1%", stays=8, sort="drift"),
@@ -185,7 +156,8 @@ BENCHMARK: tuple[Field, ...] = (
           heading="p95 ms", format=".4g", stays=13, like=RATE),
     Field("mfu", "model FLOPs as a share of the measured peak", "row.used.mfu", heading="MFU",
           format=".1%", stays=6, sort="mfu", metric="mfu", like=PEAK),
-    Field("mfu_error", "half of its 95 % interval, by those of perf and the peak", "mfu_error"),
+    Field("mfu_error", "half of its 95 % interval, by those of perf and the peak",
+          lambda of: of_peak(of.row, of.row.used.mfu).error),
     Field("mfu_of_data_sheet", "model FLOPs as a share of what the data sheet promises",
           lambda of: of_data_sheet(of.row.counted), metric="mfu_of_data_sheet", like=RATE),
     Field("hfu", "the same, with the FLOPs of recomputation", "row.used.hfu"),
@@ -204,10 +176,11 @@ BENCHMARK: tuple[Field, ...] = (
           heading="score", format=".2f", width=10, stays=20, metric="score", like=RATE),
     Field("weight", "in the suite's score", "row.weight", heading="weight", format=".2f", width=6,
           stays=21, silent=1.0),
-    Field("sm_clock", "the mean SM clock in the measured steps", "sm_clock", "MHz",
-          heading="SM MHz", format=".0f", stays=19, metric="sm_clock"),
-    Field("held_down_by", "what held the clocks of a device down; empty: nothing", "held_down_by",
-          kind=str, heading="held down by", stays=12),
+    Field("sm_clock", "the mean SM clock in the measured steps",
+          lambda of: sm_clock(of.row.measuring), "MHz", heading="SM MHz", format=".0f",
+          stays=19, metric="sm_clock"),
+    Field("held_down_by", "what held the clocks of a device down; empty: nothing",
+          lambda of: held_down(of.row.measuring), kind=str, heading="held down by", stays=12),
     Field("throughput", "the rate of all processes of a whole launch", "row.throughput", "units/s",
           metric="throughput", like=RATE),
     Field("efficiency", "throughput relative to the fewest nodes, per node", "efficiency"),
@@ -216,13 +189,14 @@ BENCHMARK: tuple[Field, ...] = (
           kind=str),
     Field("settings", "its combination of a matrix; empty without one", "row.matrix", kind=Payload,
           places=DOCUMENT),
-    Field("settings", "its combination of a matrix, as JSON", "settings_text", kind=str,
-          places=EXPORT),
+    Field("settings", "its combination of a matrix, as JSON",
+          lambda of: encode(of.row.matrix).decode(), kind=str, places=EXPORT),
     Field("interval", "95 % interval, in units of perf", "row.summary.interval",
           kind=tuple[float, float] | None, places=DOCUMENT),
-    Field("interval_low", "the lower end of the 95 % interval of perf", "low", "units/s",
-          places=EXPORT),
-    Field("interval_high", "its upper end", "high", "units/s", places=EXPORT),
+    Field("interval_low", "the lower end of the 95 % interval of perf",
+          lambda of: (of.row.summary.interval or NEITHER)[0], "units/s", places=EXPORT),
+    Field("interval_high", "its upper end", lambda of: (of.row.summary.interval or NEITHER)[1],
+          "units/s", places=EXPORT),
     Field("interval_holds", "the mean in this launch, or over some", "row.summary.interval_holds",
           kind=str | None),
     Field("why_no_rate", "why its rates have no mean; empty if they have one",

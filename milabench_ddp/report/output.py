@@ -70,10 +70,10 @@ def first_stack(data: Path) -> tuple[list[str], Path]:
     whole = data.with_suffix(".stacks")
     try:
         with open_file(whole) as file:
-            lines = _plain(file.read(TAIL).decode(errors="backslashreplace").split("\n"))
+            text = file.read(TAIL).decode(errors="backslashreplace")
     except OSError:
-        lines = []
-    first = list(takewhile(bool, lines))
+        text = ""
+    first = list(takewhile(bool, _plain(text.split("\n"))))
     return first if any(line.startswith('  File "') for line in first) else [], whole
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ..errors import SelectionError
+from ..errors import SelectionError, count_text
 from ..numerics import Floats, np
 from ..results.rank import MOST, Rank
 from ..results.records import Record
@@ -183,12 +183,9 @@ def _began(record: Record) -> float | None:
 
 def _sentence(record: Record, tracks: Sequence[TraceTrack]) -> str:
     steps = max(len(track.begins) for track in tracks)
-    size = f"{record.tag}: {len(tracks)} ranks, {steps} steps"
+    size = f"{record.tag}: {count_text(len(tracks), 'rank')}, {steps} steps"
     if len(tracks) < 2:
-        return f"{record.tag}: 1 rank, {steps} steps"
-    worst = max(tracks, key=lambda track: track.spread)
+        return size
+    spread = max(track.spread for track in tracks)
     what = "communication" if all(EXPOSED in track.parts for track in tracks) else "steps"
-    return (
-        f"{size}, aligned by the ends of their {what}, which agree within {worst.spread:.3f} ms "
-        f"(median absolute deviation of rank {worst.rank}, the largest)"
-    )
+    return f"{size}, aligned by the ends of their {what}, which agree within {spread:.3f} ms"

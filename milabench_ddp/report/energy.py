@@ -16,7 +16,7 @@ from .grouping import grouped
 from .model import Row
 from .monitored import Monitored
 from .statistics.mean_power import APART, SHORTEST, MeanPower, Readings, by_counter, by_power
-from .statistics.values import NAN
+from .statistics.values import NAN, mean
 
 AVERAGED = 1.0  # seconds: a sample of the power is the mean over the last one, on most devices
 
@@ -125,8 +125,8 @@ def _mean(found: Sequence[Energy | None]) -> Energy | None:
     if not known or count < len(found):
         return None
     return Energy(
-        math.fsum(each.watts for each in known) / count,
-        math.fsum(each.joules for each in known) / count,
+        mean(each.watts for each in known),
+        mean(each.joules for each in known),
         math.hypot(*(each.error for each in known)) / count,
         math.fsum(each.by_power for each in known) / count,
         math.hypot(*(each.by_power_error for each in known)) / count,

@@ -33,7 +33,6 @@ from .sentences import (
     failures_of_benchmarks,
     nodes_told,
     run_facts,
-    score,
     skipped_sentences,
     verdict,
 )
@@ -77,7 +76,7 @@ def report_blocks(report: Report) -> Iterator[Block]:
     rows = [row for row in report.rows if row.name not in lost]
     if rows:
         table = TableBlock(compact(main_table(rows)), tuple(stay()))
-        score_of = [Fact("Score", (score(report),))] if report.score.is_told else []
+        score_of = [Fact("Score", (report.score.told,))] if report.score.is_told else []
         yield Section([table, *score_of])
     if compared := TABLES["speedup"](report.rows):
         yield Section([TableBlock(compared)])
@@ -123,7 +122,7 @@ def milabench_blocks(report: Report) -> Iterator[Block]:
     yield Section(warnings(report))
     yield Section([TableBlock(milabench_table(report.rows)) if report.rows else NOTHING])
     rate = Line(f"Failure rate:  {failure_rate(report)}")
-    yield Section([rate, Line(f"Score:         {score(report):>10}")])
+    yield Section([rate, Line(f"Score:         {report.score.told:>10}")])
     yield Section(_rest(report))
     yield Section(failures(report), "Failures")
 
@@ -133,7 +132,7 @@ def folded_blocks(report: Report) -> Iterator[Block]:
     facts: list[Block] = list(facts_of(report.runs, HEAD + TAIL))
     facts.append(Fact("Nodes", tuple(nodes_told(report.verdicts))))
     if report.compat or report.score.is_told:
-        facts.append(Fact("Score", (score(report),)))
+        facts.append(Fact("Score", (report.score.told,)))
     if report.compat:
         facts.append(Bullet(MILABENCHS))
     yield Section(facts)

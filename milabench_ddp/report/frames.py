@@ -5,13 +5,14 @@ columns.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import starmap
 
 from ..metric_line import LARGEST
 from ..numerics import Frame, np
 from ..results.rates import is_finite
 from ..results.tables import EVENTS, HOST_SAMPLES, RATES, SAMPLES, STEPS
 from ..samples import DeviceSample, HostSample, sensors_of
-from .monitored import tellers
+from .monitored import with_tellers
 from .process import Processes, ProcessResult
 from .ranks.rank_summary import rank_id
 
@@ -40,7 +41,7 @@ def _steps(process: ProcessResult) -> Iterator[Columns]:
 
 def rates(processes: Processes) -> Frame:
     """A line for each rate that a program told, also those of the warm-up."""
-    return RATES.joined(map(_rates, processes, tellers(processes)))
+    return RATES.joined(starmap(_rates, with_tellers(processes)))
 
 
 def _rates(process: ProcessResult, teller: ProcessResult | None) -> Columns:
@@ -64,7 +65,7 @@ def _rates(process: ProcessResult, teller: ProcessResult | None) -> Columns:
 
 def samples(processes: Processes) -> Frame:
     parts = []
-    for process, teller in zip(processes, tellers(processes), strict=True):
+    for process, teller in with_tellers(processes):
         for device, found in process.record.samples.items():
             parts.append({"device": device, **_samples(process, teller, found)})
     return SAMPLES.joined(parts)
@@ -72,7 +73,7 @@ def samples(processes: Processes) -> Frame:
 
 def host_samples(processes: Processes) -> Frame:
     parts = []
-    for process, teller in zip(processes, tellers(processes), strict=True):
+    for process, teller in with_tellers(processes):
         if process.record.host:
             parts.append(_samples(process, teller, process.record.host))
     return HOST_SAMPLES.joined(parts)

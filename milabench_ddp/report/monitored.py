@@ -1,7 +1,7 @@
 """What the monitor saw of each device and host in each launch of a benchmark."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TypeVar
 
@@ -92,7 +92,7 @@ def inside(window: Window | None, samples: list[Sample]) -> list[Sample]:
 
 def monitored(processes: Processes) -> tuple[Monitored, ...]:
     found = []
-    for process, teller in zip(processes, tellers(processes), strict=True):
+    for process, teller in with_tellers(processes):
         for device, samples in samples_in_use(process.record).items():
             found.append(Monitored(process.record.place[1], device, process, teller, samples))
     return tuple(found)
@@ -104,20 +104,21 @@ def host_samples(processes: Processes) -> dict[str, list[HostSample]]:
     Of a launch without any, all of its samples.
     """
     found: dict[str, list[HostSample]] = defaultdict(list)
-    for process, teller in zip(processes, tellers(processes), strict=True):
+    for process, teller in with_tellers(processes):
         if process.record.host:
             window = teller.window if teller else None
             found[process.record.place[1]] += inside(window, process.record.host)
     return dict(sorted(found.items()))
 
 
-def tellers(processes: Processes) -> list[ProcessResult | None]:
-    """The process of the job of each that tells the rate; on several nodes, one tells for all."""
+def with_tellers(processes: Processes) -> Iterator[tuple[ProcessResult, ProcessResult | None]]:
+    """Each process with that of its job that tells the rate: of several nodes, one does."""
     found: dict[tuple[object, ...], ProcessResult] = {}
     for process in processes:
         if process.series is not None:
             found.setdefault((process.run.path, process.record.job), process)
-    return [found.get((each.run.path, each.record.job)) for each in processes]
+    for process in processes:
+        yield process, found.get((process.run.path, process.record.job))
 
 
 def samples_in_use(record: Record) -> dict[str, list[DeviceSample]]:

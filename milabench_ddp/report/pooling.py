@@ -5,13 +5,14 @@ measures the same thing again. A fact that a run did not record is not compared.
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from ..errors import PoolingError
 from ..results.records import Payload, Run, is_finite, mapping_or_empty
+from .grouping import grouped
 
 MOST_SHOWN = 12
 ABSENT = "(absent)"
@@ -81,11 +82,10 @@ def check_poolable(differences: Sequence[Difference]) -> None:
 def differences_of(runs: Sequence[Run]) -> list[Difference]:
     found = list(_compared(runs, [facts_of(run) for run in runs]))
     with_header = all(run.state is not None for run in runs)
-    runs_of: dict[str, list[Run]] = defaultdict(list)
-    for run in runs:
-        for name in dict.fromkeys(record.name for record in run.records):
-            runs_of[name].append(run)
-    for name, those in runs_of.items():
+    told = [
+        (name, run) for run in runs for name in dict.fromkeys(each.name for each in run.records)
+    ]
+    for name, those in grouped(told).items():
         settings = [_settings(run, name, with_header) for run in those]
         keys = dict.fromkeys(key for known in settings for key in known)
         complete = []
@@ -108,10 +108,8 @@ def has_local_changes(run: Run) -> bool:
 
 def _compared(runs: Sequence[Run], facts: Sequence[Facts]) -> Iterator[Difference]:
     for name in dict.fromkeys(name for known in facts for name in known):
-        having: dict[str, list[str]] = defaultdict(list)
-        for run, known in zip(runs, facts, strict=True):
-            if name in known:
-                having[known[name]].append(str(run.path))
+        of_runs = [each for each in zip(runs, facts, strict=True) if name in each[1]]
+        having = grouped((known[name], str(run.path)) for run, known in of_runs)
         if len(having) > 1:
             yield Difference(name, having)
 
@@ -169,25 +167,24 @@ SOFTWARE = ("torch", "CUDA", "ROCm", "NCCL", "cuDNN", *PACKAGES, "Python", COMMI
 
 
 def _facts_of_meta(meta: Payload) -> Facts:
-    torch, devices = _of(meta, "pytorch"), _of(meta, "accelerators")
     gpus = _gpus(meta)
     sizes = [_of(gpu, "memory").get("total") for gpu in gpus]
     return {
-        "torch": str(torch.get("torch") or ""),
-        "CUDA": str(torch.get("cuda") or ""),
-        "ROCm": str(torch.get("hip") or ""),
-        "NCCL": str(torch.get("nccl") or ""),
-        "cuDNN": str(torch.get("cudnn") or ""),
-        "driver": str(devices.get("driver") or ""),
+        "torch": told_text(meta, "pytorch", "torch"),
+        "CUDA": told_text(meta, "pytorch", "cuda"),
+        "ROCm": told_text(meta, "pytorch", "hip"),
+        "NCCL": told_text(meta, "pytorch", "nccl"),
+        "cuDNN": told_text(meta, "pytorch", "cudnn"),
+        "driver": told_text(meta, "accelerators", "driver"),
         "devices": devices_of(meta),
         "device memory": _listed(f"{size / 1024:.0f} GiB" for size in sizes if is_finite(size)),
         "power limit": _listed(_number(gpu.get("power_limit"), " W") for gpu in gpus),
         "ECC": _listed(_number(gpu.get("ecc"), "") for gpu in gpus),
         "CPU": cpu_of(meta),
-        **{name: str(_of(meta, "packages").get(name) or "") for name in PACKAGES},
+        **{name: told_text(meta, "packages", name) for name in PACKAGES},
         "Python": str(meta.get("python") or ""),
         "modules": str(meta.get("modules") or "").replace(":", " "),
-        COMMIT: str(_of(meta, "milabench").get("commit") or "")[:12],
+        COMMIT: told_text(meta, "milabench", "commit")[:12],
     }
 
 
@@ -199,6 +196,11 @@ def _number(value: object, unit: str) -> str:
 
 def _listed(words: Iterable[str]) -> str:
     return ", ".join(sorted({*words} - {""}))
+
+
+def told_text(meta: Payload, group: str, key: str) -> str:
+    """What a node recorded, as text; empty if it did not."""
+    return str(_of(meta, group).get(key) or "")
 
 
 def _of(facts: Payload, name: str) -> Payload:
@@ -213,7 +215,7 @@ def devices_of(meta: Payload) -> str:
     """The devices of a node: ``8 x NVIDIA H200``; empty if they were not recorded."""
     products = Counter(str(gpu.get("product") or "unnamed device") for gpu in _gpus(meta))
     if not products:
-        return "no GPU" if _of(meta, "accelerators").get("arch") == "cpu" else ""
+        return "no GPU" if told_text(meta, "accelerators", "arch") == "cpu" else ""
     return ", ".join(f"{count} x {name}" for name, count in products.items())
 
 

@@ -18,7 +18,7 @@ from ..results.node_state import NodeStatus
 from ..results.records import Payload, Run, is_finite, mapping_or_empty
 from ..results.run_dir import RunDir
 from ..results.state import RunState
-from .pooling import cpu_of, devices_of, facts_of
+from .pooling import cpu_of, devices_of, facts_of, told_text
 
 UNKNOWN_OUTCOME = ""  # of milabench's own runs, whose files do not say how they ended
 _YEAR_10000 = 253402300800  # seconds since the epoch: calendars end there
@@ -66,16 +66,13 @@ class RunInfo(Struct, frozen=True):
 def run_info(run: Run) -> RunInfo:
     """The facts at the head of a run's report; those not recorded are empty."""
     meta: Payload = next((record.meta for record in run.records if record.meta), {})
-    accelerators = mapping_or_empty(meta.get("accelerators"))
     started, ended = _span(run)
     configured = (record.config.get("arch") for record in run.records)
-    arch = str(accelerators.get("arch") or next(filter(None, configured), ""))
-    devices = devices_of(meta)
-    if not devices and arch == "cpu":
-        devices = "no GPU"
+    arch = told_text(meta, "accelerators", "arch") or str(next(filter(None, configured), ""))
+    devices = devices_of(meta) or ("no GPU" if arch == "cpu" else "")
     versions = []
     for name, place, key in (("torch", "pytorch", "torch"), ("milabench", "milabench", "tag")):
-        if version := mapping_or_empty(meta.get(place)).get(key):
+        if version := told_text(meta, place, key):
             versions.append(f"{name} {version}")
     facts = facts_of(run)
     versions += [f"{name} {facts[name]}" for name in ("image", "modules") if name in facts]
@@ -85,7 +82,7 @@ def run_info(run: Run) -> RunInfo:
         outcome=UNKNOWN_OUTCOME,
         started=started,
         seconds=None if started is None or ended is None else ended - started,
-        host=str(mapping_or_empty(meta.get("os")).get("nodename") or ""),
+        host=told_text(meta, "os", "nodename"),
         cpu=cpu_of(meta),
         devices=devices,
         arch=arch,

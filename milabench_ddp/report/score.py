@@ -44,9 +44,11 @@ class Score(Struct, frozen=True):
         return bool(self.no_rates) or self.baseline is not None or not math.isnan(self.value)
 
     @property
-    def told(self) -> list[str]:
+    def told(self) -> str:
         if math.isnan(self.value):
-            return [f"none: {self.reason}"]
+            return f"none: {self.reason}"
+        if not self.benchmarks and self.baseline is None:  # by milabench's formula
+            return f"{self.value:.2f}"
         of = f" of {self.baseline}" if self.baseline else ""
         value = Measured(self.value, self.value * self.half_width, with_error=True)
         told = [f"{value.text('.3f')}{of}"]
@@ -62,7 +64,7 @@ class Score(Struct, frozen=True):
             count = len(self.benchmarks)
             part = f" ({known} of {count} benchmarks)" if known < count else ""
             told.append(f"for a watt {self.per_watt:.4g}{of}{part}")
-        return told
+        return "; ".join(told)
 
 
 NO_SCORE = Score()

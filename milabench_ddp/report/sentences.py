@@ -1,10 +1,9 @@
 """Sentences that several formats share: the verdict, the score, what was run, what failed."""
 
-import math
 import re
 import shlex
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -91,13 +90,6 @@ def nodes_told(verdicts: Sequence[NodeVerdict]) -> Iterator[str]:
         yield f"and {count_text(untold, 'node')} more that do not pass: --table verdicts has all"
 
 
-def score(report: Report) -> str:
-    value, reason = report.score.value, report.score.reason
-    if not report.compat:
-        return "; ".join(report.score.told)
-    return f"none: {reason}" if math.isnan(value) else f"{value:.2f}"
-
-
 def run_facts(run: RunInfo) -> dict[str, str]:
     outcome = "still going on" if run.outcome is None else run.outcome
     path = str(run.path)
@@ -137,11 +129,9 @@ def _preset(run: RunInfo) -> str:
 
 def skipped_sentences(all_skipped: Iterable[SkippedBenchmark]) -> Iterator[str]:
     """A sentence for each reason, in the order in which they first appear."""
-    by_reason: dict[str, dict[str, None]] = defaultdict(dict)
-    for skipped in all_skipped:
-        by_reason[skip_reason(skipped)][skipped.name] = None
+    by_reason = grouped((skip_reason(skipped), skipped.name) for skipped in all_skipped)
     for reason, names in by_reason.items():
-        yield f"{some(list(names))}: {reason}"
+        yield f"{some(list(dict.fromkeys(names)))}: {reason}"
 
 
 def skip_reason(skipped: SkippedBenchmark) -> str:

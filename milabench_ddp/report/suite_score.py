@@ -144,14 +144,11 @@ def _why_no_ratios(counting: Rows, runs: Sequence[RunInfo], baseline: Report) ->
     presets = {run.preset for run in (*runs, *baseline.runs)} - {""}
     if len(presets) > 1:
         return f"the baseline has another preset ({' and '.join(sorted(presets))})"
-    theirs = {row.name: row for row in baseline.rows if row.score > 0}
-    missing = [row.name for row in counting if row.name not in theirs]
-    if missing:
-        return f"the baseline did not measure {shown_names(missing, SHOWN)}"
-    names = {row.name for row in counting}
-    more = [row.name for row in theirs.values() if row.weight > 0 and row.name not in names]
-    if more:
-        return f"only the baseline measured {shown_names(more, SHOWN)}"
+    names, theirs = {row.name for row in counting}, {row.name: row for row in baseline.rows}
+    also = {name for name, row in theirs.items() if row.score > 0}
+    asked = {name for name in also if theirs[name].weight > 0}
+    if one_sided := sorted((names - also) | (asked - names)):
+        return f"only one of both runs measured {shown_names(one_sided, SHOWN)}"
     for row in counting:
         unit = theirs[row.name].unit
         if row.unit and row.unit != unit:  # what failed before its first rate has none

@@ -22,7 +22,7 @@ from ..finding import Finding, Severity
 from ..findings import FINDERS
 from ..findings.failed import OF_CAUSES
 from ..model import Report, Row
-from ..sentences import alike, failure_sentence, run_facts, score, skip_reason, verdict
+from ..sentences import alike, failure_sentence, run_facts, skip_reason, verdict
 from ..tables.findings_tables import validation
 from ..tables.main_table import table_of
 from ..tables.verdicts_table import verdicts
@@ -65,7 +65,7 @@ def report_html(report: Report) -> str:
             skipped[skip_reason(each)].append(each.name)
     return html_page(
         "report.html", ", ".join(run.name for run in report.runs), report=report, anchors=anchors,
-        places=PLACES, verdict=verdict(report), score=score(report), run_facts=run_facts,
+        places=PLACES, verdict=verdict(report), score=report.score.told, run_facts=run_facts,
         findings={severity: _groups(report, severity) for severity in Severity}, of_all=_of_all,
         causes=causes_of(report), cause_sentence=cause_sentence, checks=list(checked(report)),
         strips=list(strips(report, anchors)), sections=sections, is_packed=is_packed, few=FEW,

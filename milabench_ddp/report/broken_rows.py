@@ -40,12 +40,10 @@ def _without_broken(make: Callable[[Report], object], report: Report) -> Report:
 
 
 def with_failure(report: Report, row: Row, error: Exception) -> Report:
-    name = row.name
-    empty, failed = unreadable(name, row.weight, row.n, error)
+    empty, failed = unreadable(row.name, row.weight, row.n, error)
+    rest = report.only({"", *(each.name for each in report.rows if each is not row)})
     rows = tuple(empty if each is row else each for each in report.rows)
-    failures = [each for each in report.failures if each.benchmark != name]
-    findings = [each for each in report.findings if each.benchmark != name]
-    return replace(report, rows=rows, failures=(*failures, failed), findings=tuple(findings))
+    return replace(rest, rows=rows, failures=(*rest.failures, failed))
 
 
 def unreadable(name: str, weight: float, count: float, error: Exception) -> tuple[Row, Failure]:

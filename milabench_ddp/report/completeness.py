@@ -5,8 +5,9 @@ rank of them. Of programs that tell neither, or of one rank alone, no rank is mi
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from ..events import Status
 from .compat import ngpu
@@ -17,14 +18,14 @@ from .process import ProcessResult
 _STOPPED = (Status.RUNNING, Status.CANCELLED, Status.SKIPPED)
 
 
-class JobRanks(Struct):
+class JobRanks(Struct, frozen=True):
     """The ranks of a job in one launch; files of several nodes are one job."""
 
     name: str  # of the job, for people
-    planned: int = 0
-    began: set[int] = field(default_factory=set)  # those that told their device, or steps
-    steps: dict[int, int] = field(default_factory=dict)  # how many they told, by rank
-    is_whole: bool = True  # whether all of its processes ended ok
+    planned: int
+    began: set[int]  # those that told their device, or steps
+    steps: dict[int, int]  # how many they told, by rank
+    is_whole: bool  # whether all of its processes ended ok
 
     @property
     def silent(self) -> list[int]:
@@ -51,17 +52,16 @@ def jobs_of(processes: Sequence[ProcessResult]) -> Iterator[JobRanks]:
     for files in jobs.values():
         if any(process.status in _STOPPED for process in files):
             continue
-        first = files[0].record
-        words = (first.name, first.repeat, *first.job[2:])
-        made = JobRanks(".".join(filter(None, words)))
-        for process in files:
-            record = process.record
-            made.is_whole &= not process.failed
-            made.planned = max(made.planned, ngpu(record.config))
-            made.steps |= {rank: len(told.ms) for rank, told in record.ranks.items() if told.ms}
-            made.began |= {*record.devices, *made.steps}
-        if made.planned > 1 and first.device is None:
-            yield made
+        records = [process.record for process in files]
+        first = records[0]
+        planned = max(ngpu(record.config) for record in records)
+        if planned < 2 or first.device is not None:
+            continue
+        ranks = chain.from_iterable(record.ranks.items() for record in records)
+        steps = {rank: len(told.ms) for rank, told in ranks if told.ms}
+        began = {*steps, *chain.from_iterable(record.devices for record in records)}
+        name = ".".join(filter(None, (first.name, first.repeat, *first.job[2:])))
+        yield JobRanks(name, planned, began, steps, not any(each.failed for each in files))
 
 
 def of_how_many(rows: Rows) -> tuple[str, ...]:

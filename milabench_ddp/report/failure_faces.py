@@ -3,6 +3,8 @@
 import shlex
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from ..render.blocks import Block, Code, Line, Section
 from .failure_causes import causes_of
 from .model import Failure, Report
@@ -11,21 +13,18 @@ from .sentences import failure_sentence, failures_of_benchmarks, some
 
 ROOM = 36  # lines of a report for the last lines of what failed, and for its table
 FEWEST = 4  # lines: fewer tell little
-TO_REPEAT = "to repeat it: bash "
 
 
 def outputs(report: Report, rows: int) -> Iterator[Block]:
     """The last lines of the first failure of each cause, where a short report has room for them."""
     causes = causes_of(report)
-    for cause in causes:
+    room = min(SHOWN, (ROOM - rows) // max(len(causes), 1) - 3)
+    for cause in causes if room >= FEWEST else ():
         failure = cause.failure
-        room = min(SHOWN, (ROOM - rows) // len(causes) - 3)
-        if failure.lines and room >= FEWEST:
+        if failure.lines:
             yield Line(f"{failure.tag or failure.benchmark} printed last:")
-            yield Code(failure.lines[-room:])
-            yield Line(f"all of it: {failure.whole}", "    -> ")
-            if failure.script:
-                yield Line(f"{TO_REPEAT}{shlex.quote(str(failure.script))}", "    -> ")
+            yield from output([replace(failure, lines=failure.lines[-room:])])
+            yield from _repeating(failure)
 
 
 def failures(report: Report) -> Iterator[Section]:
@@ -37,9 +36,7 @@ def failures(report: Report) -> Iterator[Section]:
             if len(report.runs) > 1 and first.folder:
                 said += f" [{first.folder}]"
             blocks += [Line(said, rest="  "), *output(group)]
-        if first.script:
-            blocks.append(Line(f"{TO_REPEAT}{shlex.quote(str(first.script))}", "    -> "))
-        yield Section(blocks)
+        yield Section([*blocks, *_repeating(first)])
 
 
 def output(alike: Sequence[Failure]) -> Iterator[Block]:
@@ -54,3 +51,8 @@ def output(alike: Sequence[Failure]) -> Iterator[Block]:
     if others:
         names = [other.tag or other.benchmark for other in others]
         yield Line(f"the same: {some(names)}", "    ", "      ")
+
+
+def _repeating(failure: Failure) -> Iterator[Line]:
+    if failure.script:
+        yield Line(f"to repeat it: bash {shlex.quote(str(failure.script))}", "    -> ")

@@ -14,6 +14,7 @@ BENCHMARKS = tuple(BenchmarkScore(name, "x/s", 1.0, 2.0, math.nan, math.nan) for
     ("score", "told"),
     [
         (NO_SCORE, "none: "),
+        (Score(1.254), "1.25"),
         (Score(reason="a part of the suite"), "none: a part of the suite"),
         (Score(1.25, baseline=Path("runs/a")), "1.250 of runs/a"),
         (Score(41.911, benchmarks=BENCHMARKS), "41.911, the geometric mean of 2 benchmarks"),

@@ -1,6 +1,5 @@
 """Sentences that all formats share."""
 
-import math
 from pathlib import Path
 
 import pytest
@@ -10,12 +9,10 @@ from milabench_ddp.config.schema import SkippedBenchmark
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.finding import Finding, Severity
 from milabench_ddp.report.model import Failure, Report
-from milabench_ddp.report.score import Score
 from milabench_ddp.report.sentences import (
     alike,
     failure_sentence,
     run_facts,
-    score,
     skipped_sentences,
     some,
     verdict,
@@ -33,13 +30,6 @@ def test_the_verdict(report: Report, tmp_path: Path) -> None:
     write(tmp_path, "a.D0", config("a", device=0), start(), rates([9.0] * 5), end())
     write(tmp_path, "b.D0", config("b", device=0), start(), end(1))
     assert verdict(report_of([tmp_path])) == "FAIL: 1 of 2 benchmarks ok, 1 failed"
-
-
-def test_the_score(report: Report) -> None:
-    assert score(replace(report, score=Score(math.nan, "no baseline"))) == "none: no baseline"
-    made = replace(report, score=Score(1.25, baseline=Path("runs/a")))
-    assert score(made).startswith("1.25")
-    assert score(replace(made, compat=True)) == "1.25"
 
 
 def test_a_run(report: Report) -> None:

@@ -122,7 +122,7 @@ def statistics_of(values: Iterable[object]) -> MilabenchStatistics:
     if np.isnan(numbers).any():
         numbers = np.array([NAN])
     quarters = [percentile(numbers, share) for share in (0, 0.25, 0.5, 0.75, 1)]
-    return MilabenchStatistics(*quarters, mean, std, sem)
+    return MilabenchStatistics(*[*quarters, mean, std, sem])
 
 
 def _sum(numbers: Floats) -> float:

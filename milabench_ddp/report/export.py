@@ -230,14 +230,9 @@ def write_tables(
     for path in () if overwrite else paths.values():
         if path.is_file() and path.stat().st_size and not _is_ours(kind, path):
             refuse(path)
-    found: dict[str, list[Frame]] = {name: [] for name in paths}
-    for folder in run_folders(words):
-        report = report_of([folder])
-        for name, of_runs in found.items():
-            of_runs.append(frame_of(name, report))
-    counts = {}
+    found, counts = RunTables(words), {}
     for name, path in paths.items():
-        frame = pl.concat(found.pop(name))
+        frame = found.frame(name)
         counts[name] = frame.height
         content = BytesIO()  # so that the system's error is told, of a full disk say
         FILE_KINDS[kind](name, frame, content)

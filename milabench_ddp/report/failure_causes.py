@@ -97,7 +97,6 @@ _KINDS = [
     _Kind(NAN_LOSS, "", "see its data, its precision and its learning rate"),
 ]
 # fmt: on
-_PATTERNS = [(re.compile(kind.pattern, re.IGNORECASE), kind) for kind in _KINDS]
 
 
 def causes_of(report: Report, *, cancelled: bool = False) -> tuple[Cause, ...]:
@@ -136,8 +135,8 @@ def cause_of(failure: Failure) -> tuple[str, str]:
     raised_from = [before for before, line in pairwise(shown) if line.endswith(_FROM)]
     lines = raised_from[::-1] if is_told else shown[: -LAST_LINES - 1 : -1]
     for text in (state.reason, failure.reason, *lines):
-        for pattern, kind in _PATTERNS:
-            if found := pattern.search(text):
+        for kind in _KINDS:
+            if found := re.search(kind.pattern, text, re.IGNORECASE):
                 known = {name: word for name, word in found.groupdict().items() if word}
                 quoted = {name: shlex.quote(word) for name, word in known.items()}  # to be pasted
                 return filled(kind.text, known) or _plain(text), filled(kind.advice, quoted)

@@ -42,11 +42,6 @@ class TraceTrack(Struct, frozen=True):
     parts: Mapping[str, Floats]  # the duration of each part in each step, in the order of a step
     spread: float  # how far the moments that were aligned are apart still, in ms
 
-    @property
-    def name(self) -> str:
-        node = f" on {self.node}" if self.node else ""
-        return f"rank {self.rank}{node} (+-{self.spread:.3f} ms)"
-
 
 def write_timeline(report: Report, path: Path, *, overwrite: bool = False) -> list[str]:
     """Write the timeline of benchmarks; returns a sentence on each process.
@@ -117,7 +112,9 @@ def _events(
         yield _named("process_name", pid, 0, {"name": f"{process.run.name}: {record.tag}"})
         yield _named("process_sort_index", pid, 0, {"sort_index": pid})
         for track in own:
-            told = {"name": track.name, "spread_ms": track.spread}
+            where = f" on {track.node}" if track.node else ""
+            name = f"rank {track.rank}{where} (+-{track.spread:.3f} ms)"
+            told = {"name": name, "spread_ms": track.spread}
             tid = _tid(pid, track)
             yield _named("thread_name", pid, tid, told)
             yield _named("thread_sort_index", pid, tid, {"sort_index": track.rank})

@@ -5,11 +5,12 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from ..errors import shown_names
 from ..render.blocks import Block, Code, Line, Section
 from .failure_causes import causes_of
 from .model import Failure, Report
 from .output import SHOWN
-from .sentences import failure_sentence, failures_of_benchmarks, some
+from .sentences import FEW, failure_sentence, failures_of_benchmarks
 
 ROOM = 36  # lines of a report for the last lines of what failed, and for its table
 FEWEST = 4  # lines: fewer tell little
@@ -49,8 +50,8 @@ def output(alike: Sequence[Failure]) -> Iterator[Block]:
     elif first.tag:
         yield Line("(it printed nothing)", "    ")
     if others:
-        names = [other.tag or other.benchmark for other in others]
-        yield Line(f"the same: {some(names)}", "    ", "      ")
+        names = shown_names([other.tag or other.benchmark for other in others], FEW)
+        yield Line(f"the same: {names}", "    ", "      ")
 
 
 def _repeating(failure: Failure) -> Iterator[Line]:

@@ -20,6 +20,7 @@ from .node_verdict import NodeVerdict, Word, worst
 from .run_info import RunInfo
 
 NAMES = 5  # in a sentence
+FEW = 3  # of names that other sentences tell, too
 REASONS, MOST_TOLD = 3, 12  # of a node; of nodes that do not pass
 _SOURCE = re.compile(r" \([^()]*:\d+\)$")  # the place in the configuration: (file:line)
 _PRESET = re.compile(r"(disabled by the preset [^:]+): .*")  # `milabench list` says why
@@ -53,10 +54,8 @@ def verdict(report: Report) -> str:
         outcomes = dict.fromkeys(run.outcome for run in report.runs if run.outcome != Outcome.OK)
         return f"FAIL: {said}, but the run was {' and '.join(filter(None, outcomes))}"
     first, *others = (each for each in report.findings if each.severity is Severity.ERROR)
-    wrong = first.sentence.removeprefix(f"{first.benchmark}: ")
-    where = f" (in {first.benchmark})" if wrong != first.sentence else ""
     more = f"; {count_text(len(others), 'more error')}" if others else ""
-    return f"FAIL: {said}, but {wrong}{where}{more}"
+    return f"FAIL: {said}, but {first.sentence}{more}"
 
 
 def of_nodes(verdicts: Sequence[NodeVerdict]) -> str:
@@ -93,10 +92,10 @@ def nodes_told(verdicts: Sequence[NodeVerdict]) -> Iterator[str]:
 def run_facts(run: RunInfo) -> dict[str, str]:
     outcome = "still going on" if run.outcome is None else run.outcome
     path = str(run.path)
-    states = [f"running: {some(run.running)}"] if run.running else []
+    states = [f"running: {shown_names(run.running, FEW)}"] if run.running else []
     # in a run that has ended, a benchmark that waits never ran, and is among the failures
     if run.waiting and run.outcome is None:
-        states.append(f"waiting: {some(run.waiting)}")
+        states.append(f"waiting: {shown_names(run.waiting, FEW)}")
     machine = run.host, run.devices or run.arch, run.cpu, run.version
     return {
         "Run": ", ".join(filter(None, (f"{path}: {outcome}" if outcome else path, _time(run)))),
@@ -131,19 +130,12 @@ def skipped_sentences(all_skipped: Iterable[SkippedBenchmark]) -> Iterator[str]:
     """A sentence for each reason, in the order in which they first appear."""
     by_reason = grouped((skip_reason(skipped), skipped.name) for skipped in all_skipped)
     for reason, names in by_reason.items():
-        yield f"{some(list(dict.fromkeys(names)))}: {reason}"
+        yield f"{shown_names(list(dict.fromkeys(names)), FEW)}: {reason}"
 
 
 def skip_reason(skipped: SkippedBenchmark) -> str:
     """Why a benchmark did not run, without what tells it from others of the same reason."""
     return _PRESET.sub(r"\1", _SOURCE.sub("", skipped.reason))
-
-
-def some(names: Sequence[str]) -> str:
-    if len(names) == 1:
-        return names[0]
-    more = ", ..." if len(names) > 3 else ""
-    return f"{len(names)} ({', '.join(names[:3])}{more})"
 
 
 def failure_sentence(failure: Failure) -> str:

@@ -76,7 +76,7 @@ def test_what_several_runs_share_is_told_once() -> None:
 def test_many_benchmarks_that_wait_are_counted() -> None:
     waiting = replace(RUN, outcome=None, running=("a",), waiting=tuple(f"w{k}" for k in range(300)))
     lines = text_of(facts_of([waiting], HEAD), 80).splitlines()
-    assert lines[1] == "State    running: a; waiting: 300 (w0, w1, w2, ...)"
+    assert lines[1] == "State    running: a; waiting: w0, w1, w2 and 297 more"
 
 
 LOST = Finding("GPU 3 was lost (in mine)", name="lost_device", severity=Severity.ERROR)
@@ -86,12 +86,12 @@ WRONG = Finding("mine: its gradients are wrong", "mine", severity=Severity.ERROR
 @pytest.mark.parametrize(
     ("outcome", "findings", "verdict"),
     [
-        ("ok", [LOST], "FAIL: 1 of 1 benchmark ok, but GPU 3 was lost (in mine)"),
-        ("ok", [WRONG], "FAIL: 1 of 1 benchmark ok, but its gradients are wrong (in mine)"),
+        ("ok", [LOST], "FAIL: 1 of 1 benchmark ok, but mine: GPU 3 was lost"),
+        ("ok", [WRONG], "FAIL: 1 of 1 benchmark ok, but mine: its gradients are wrong"),
         (
             "ok",
             [LOST, WRONG, WRONG],
-            "FAIL: 1 of 1 benchmark ok, but GPU 3 was lost (in mine); 2 more errors",
+            "FAIL: 1 of 1 benchmark ok, but mine: GPU 3 was lost; 2 more errors",
         ),
         ("ok", [Finding("slow")], "PASS: 1 of 1 benchmark ok"),
         ("cancelled", [LOST], "CANCELLED: 1 of 1 benchmark ok; GPU 3 was lost (in mine)"),

@@ -23,7 +23,7 @@ def test_what_was_not_run_has_a_line_for_each_reason() -> None:
     run = RunInfo("r", Path("r"), "ok", skipped=tuple(skipped * 2))
     told = report_text(Report(False, (run,), ()), 80)
     assert told.partition("Not run  ")[2].splitlines()[:4] == [
-        f"3 (a, c, e): {SMALL}",
+        f"a, c, e: {SMALL}",
         "         b: not selected by --select",
         "         d: it needs 8 GPUs, and there are 2",
         "         f: disabled: it needs `milabench prepare`; then --select f",
@@ -50,7 +50,7 @@ def test_a_failure_with_the_end_of_its_output() -> None:
         "",
         "c.0: failed: exit status 0",
         "    (it printed nothing)",
-        "    the same: 3 (c.1, c.2, c.3)",
+        "    the same: c.1, c.2, c.3",
         "c.4: failed: exit status 1",
         "    (it printed nothing)",
         "    the same: c.5",

@@ -46,6 +46,6 @@ def test_each_benchmark_tells_what_ran_beside_it(tmp_path: Path) -> None:
     ]
     said = found[0].sentence.removeprefix("b: ")
     assert report_text(report, 1000).startswith(
-        f"FAIL: 4 of 4 benchmarks ok, but {said} (in b); 3 more errors\n"
+        f"FAIL: 4 of 4 benchmarks ok, but b: {said}; 3 more errors\n"
     )
     assert exit_code(report) == 1

@@ -47,8 +47,11 @@ class ProcessResult(Struct, frozen=True, dict=True):
 
     @cached_property
     def unmeasured(self) -> str:
-        records = self.run.jobs.get(self.record.job, [self.record])
-        return why_nothing_measured(record.told for record in records)
+        return why_nothing_measured(record.told for record in self._job)
+
+    @property
+    def _job(self) -> Sequence[Record]:
+        return self.run.jobs.get(self.record.job, [self.record])
 
     @property
     def status(self) -> Status:
@@ -81,8 +84,7 @@ class ProcessResult(Struct, frozen=True, dict=True):
 
     @property
     def _summed(self) -> Sequence[Record]:
-        job = self.run.jobs.get(self.record.job, [self.record])
-        telling = [record for record in job if record.told.usable]
+        telling = [record for record in self._job if record.told.usable]
         return telling if telling and telling[0] is self.record else []
 
     @property

@@ -35,10 +35,6 @@ class RankOfRow(Struct, frozen=True):
     ledger: Mapping[str, float]
 
     @property
-    def node(self) -> str | None:
-        return self.rank.id.node or None
-
-    @property
     def ms(self) -> SimpleNamespace:
         """Its times, to 0.1 us as the programs write them."""
         return SimpleNamespace(**self.rank.times_ms())
@@ -53,7 +49,8 @@ NUMBERS, PAIRS = Mapping[str, float], Mapping[str, tuple[float, float]]
 # fmt: off
 RANK: tuple[Field, ...] = (
     Field("name", "for people, such as rank 3", "rank.id.name", kind=str, heading="rank"),
-    Field("node", "null if all ranks are on one node", "node", kind=str | None, heading="node"),
+    Field("node", "null if all ranks are on one node", lambda of: of.rank.id.node or None,
+          kind=str | None, heading="node"),
     Field("job", "the job that it is of", "rank.id.job", kind=int),
     Field("rank", "of the job; or the index of a device that a process is alone on",
           "rank.id.rank", kind=int),

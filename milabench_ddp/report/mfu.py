@@ -106,7 +106,8 @@ def utilisation(processes: Processes, known: Peaks) -> Utilisation:
     impossible = [speed for speed in told.values if not 0 < speed <= peak.tflop_s]
     if impossible:
         return Utilisation(peak=peak, impossible=max(impossible))
-    mfu, ratio = told.mean / peak.tflop_s, told_by(processes, HARDWARE_RATIO)
+    mfu = mean(speed / peak.tflop_s for speed in told.values)
+    ratio = told_by(processes, HARDWARE_RATIO)
     return Utilisation(mfu, peak, with_recomputation=mfu * ratio.mean if ratio else NAN)
 
 

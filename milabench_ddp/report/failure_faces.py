@@ -47,7 +47,7 @@ def output(alike: Sequence[Failure]) -> Iterator[Block]:
         yield Code(first.lines)
     if first.whole:
         yield Line(f"all of it: {first.whole}", "    ")
-    elif first.tag:
+    elif first.tag and not first.lines:
         yield Line("(it printed nothing)", "    ")
     if others:
         names = shown_names([other.tag or other.benchmark for other in others], FEW)

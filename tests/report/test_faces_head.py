@@ -86,12 +86,12 @@ WRONG = Finding("mine: its gradients are wrong", "mine", severity=Severity.ERROR
 @pytest.mark.parametrize(
     ("outcome", "findings", "verdict"),
     [
-        ("ok", [LOST], "FAIL: 1 of 1 benchmark ok, but mine: GPU 3 was lost"),
+        ("ok", [LOST], "FAIL: 1 of 1 benchmark ok, but GPU 3 was lost (in mine)"),
         ("ok", [WRONG], "FAIL: 1 of 1 benchmark ok, but mine: its gradients are wrong"),
         (
             "ok",
             [LOST, WRONG, WRONG],
-            "FAIL: 1 of 1 benchmark ok, but mine: GPU 3 was lost; 2 more errors",
+            "FAIL: 1 of 1 benchmark ok, but GPU 3 was lost (in mine); 2 more errors",
         ),
         ("ok", [Finding("slow")], "PASS: 1 of 1 benchmark ok"),
         ("cancelled", [LOST], "CANCELLED: 1 of 1 benchmark ok; GPU 3 was lost (in mine)"),

@@ -3,6 +3,7 @@
 ``keeper_main`` says what a keeper is, and what it is told and tells.
 """
 
+import marshal
 import os
 import select
 import signal
@@ -18,7 +19,7 @@ from msgspec import Struct
 
 from ..plan.launch import Process
 from . import reap
-from .keeper_main import EXECUTED, KILL, TERMINATE, WAITS, packed
+from .keeper_main import EXECUTED, KILL, TERMINATE, WAITS, Program
 
 _ROOT = Path(__file__).parents[2]
 # An imported module is compiled once; a script would be compiled at each start.
@@ -93,7 +94,6 @@ class Keeper:
         self._processes = processes
         self._own: list[tuple[int, int, int]] = []  # control, stdout, stderr of each
         self._born: dict[int, int] = {}  # of each program and of each keeper of one
-        programs = [(_words(each.argv), _variables(each)) for each in processes]
         with ExitStack() as ours, ExitStack() as theirs:
             read, life = os.pipe()
             theirs.callback(os.close, read)
@@ -110,9 +110,9 @@ class Keeper:
                     theirs.callback(os.close, fd)
                 self._own.append(kept)
                 given += sent
-            described = os.memfd_create("programs")
-            theirs.callback(os.close, described)
-            _write_all(described, packed(programs))
+            described = theirs.enter_context(open(os.memfd_create("programs"), "wb"))
+            marshal.dump([*map(_program, processes)], described)
+            described.flush()
             words = [sys.executable, "-I", "-S", "-c", _MAIN, str(folder), *map(str, given)]
             self._popen = subprocess.Popen(
                 words,
@@ -195,25 +195,9 @@ def _ends() -> tuple[tuple[int, int, int], tuple[int, int, int]]:
     return (ours.detach(), *kept), (theirs.detach(), *sent)
 
 
-def _write_all(fd: int, text: bytes) -> None:
-    """Write a text; a limit for the size of files (`ulimit -f`) may cut it off before the error."""
-    rest = memoryview(text)
-    while rest:
-        rest = rest[os.write(fd, rest) :]
-
-
-def _words(texts: Sequence[str]) -> list[bytes]:
-    words = [os.fsencode(text) for text in texts]
-    if any(b"\0" in word for word in words):
-        raise ValueError("embedded null byte")
-    return words
-
-
-def _variables(process: Process) -> dict[bytes, bytes]:
-    names, values = _words(list(process.env)), _words(list(process.env.values()))
-    if any(not name or b"=" in name for name in names):
-        raise ValueError("illegal environment variable name")
-    return dict(zip(names, values, strict=True))
+def _program(process: Process) -> Program:
+    words = [os.fsencode(word) for word in process.argv]
+    return words, {os.fsencode(name): os.fsencode(value) for name, value in process.env.items()}
 
 
 def _receive(control: int, patience: float = _PATIENCE) -> bytes:

@@ -20,11 +20,12 @@ Only modules that load fast are imported: Python's start is most of what a launc
 
 import ctypes
 import errno
+import marshal
 import os
 import select
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 from .reap import ignore_gone, kill_family
@@ -40,7 +41,7 @@ EXECUTED = b"="  # ``=monotonic ns``, just before; then ``!errno`` if it could n
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 _prctl = ctypes.CDLL(None).prctl
-_Program = tuple[list[bytes], dict[bytes, bytes]]  # its command line and its whole environment
+Program = tuple[list[bytes], dict[bytes, bytes]]  # its command line and its whole environment
 
 
 def main(argv: Sequence[str]) -> None:
@@ -58,7 +59,7 @@ def main(argv: Sequence[str]) -> None:
     # Slurm signals every process of a job, and means only the programs.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
-    for program in _programs():
+    for program in marshal.loads(os.pread(0, os.fstat(0).st_size, 0)):
         (control, stdout, stderr), rest = rest[:3], rest[3:]
         try:
             if os.fork() == 0:
@@ -84,23 +85,6 @@ def main(argv: Sequence[str]) -> None:
     os._exit(0)
 
 
-def packed(programs: Sequence[_Program]) -> bytes:
-    """Programs as they come on standard input: for each the count of its words, and the words."""
-    words = []
-    for argv, env in programs:
-        items = [b"%b=%b" % item for item in env.items()]
-        words += [b"%d" % len(argv), *argv, b"%d" % len(items), *items]
-    return b"\0".join(words)
-
-
-def _programs() -> Iterator[_Program]:
-    words = iter(os.pread(0, os.fstat(0).st_size, 0).split(b"\0"))
-    for count in words:
-        argv = [next(words) for _ in range(int(count))]
-        items = [next(words).partition(b"=") for _ in range(int(next(words)))]
-        yield argv, {name: value for name, _, value in items}
-
-
 class _ProcessKeeper:
     """Keeps one program, in a process of its own."""
 
@@ -111,7 +95,7 @@ class _ProcessKeeper:
         self._status: int | None = None  # of the program, once it has ended
         self._stuck: set[int] = set()  # what SIGKILL does not end
 
-    def keep(self, program: _Program, mask: set[int | signal.Signals]) -> None:
+    def keep(self, program: Program, mask: set[int | signal.Signals]) -> None:
         """Start the program, obey until it has ended, end what it leaves, and report; then exit."""
         _prctl(PR_SET_CHILD_SUBREAPER, 1)
         woken, wakes = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -153,7 +137,7 @@ class _ProcessKeeper:
             self._tell(EXECUTED + b"!%d" % (error.errno or errno.EAGAIN))
             os._exit(1)
 
-    def _execute(self, program: _Program, executes: int, mask: set[int | signal.Signals]) -> None:
+    def _execute(self, program: Program, executes: int, mask: set[int | signal.Signals]) -> None:
         """Wait at the latch, then become the program; returns if that fails."""
         _prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
         os.setsid()  # only the supervisor gets the terminal's Ctrl-C
@@ -179,6 +163,8 @@ class _ProcessKeeper:
             os.execvpe(argv[0], argv, env)
         except OSError as error:
             os.write(executes, b"!%d" % (error.errno or errno.EIO))
+        except ValueError:  # a null byte in a word, or `=` in the name of a variable
+            os.write(executes, b"!%d" % errno.EINVAL)
 
     def _kill(self) -> None:
         self._stuck = kill_family(os.getpid(), self._reap)

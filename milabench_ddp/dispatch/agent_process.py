@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ..errors import RunDirError
-from ..events import Output, exit_reason
+from ..events import exit_reason
 from ..files import append_file, open_file
 from ..hidden import SECRETS
 from ..launch.channel import LABEL, LineBuffer
@@ -168,9 +168,8 @@ class AgentLog:
         self._limit = OutputLimit(limit)
 
     def add(self, lines: bytes) -> None:
-        text = lines.decode("utf-8", "backslashreplace")
-        if text and (kept := self._limit.keep(Output("", 0.0, "stderr", text))):
-            self._write(kept.text)
+        if kept := self._limit.keep(lines.decode("utf-8", "backslashreplace")):
+            self._write(kept)
 
     def end(self) -> None:
         self._write(self._limit.rest())

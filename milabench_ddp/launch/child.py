@@ -101,8 +101,8 @@ class Child:
             return
         output = Output(self.tag, now, stream, text.decode("utf-8", "backslashreplace"))
         self.observed.add(output)
-        if kept := self._limits[stream].keep(output):
-            self._emit(kept)
+        if kept := self._limits[stream].keep(output.text):
+            self._emit(replace(output, text=kept))
 
     def begin_look(self) -> Look:
         now = time.time()

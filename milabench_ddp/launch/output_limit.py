@@ -1,12 +1,8 @@
 """Keeps the first and the last part of a process's output: a flood does not fill the disk."""
 
-from bisect import bisect_left, bisect_right
 from collections import deque
 
-from msgspec.structs import replace
-
 from ..errors import count_text
-from ..events import Output
 from ..table import size_text
 
 _MIB = 2**20
@@ -26,29 +22,30 @@ class OutputLimit:
         self._most_last = min(int(whole * _LAST_SHARE), _MOST_LAST)
         self._most_first = whole - self._most_last
         self._is_reached = False
-        self._last: deque[str] = deque()
+        self._last: deque[bytes] = deque()
         self._last_size = 0  # bytes, as all sizes
         self._lines_out = self._size_out = 0  # what is left out
 
-    def keep(self, output: Output) -> Output | None:
-        text = output.text
+    def keep(self, text: str) -> str:
+        """The part of a text that is to be written now."""
+        told = text.encode()
         if self._is_reached:
-            self._remember(text)
-            return None
-        size = _size(text)
-        if size <= self._most_first:
-            self._most_first -= size
-            return output
+            self._remember(told)
+            return ""
+        if len(told) <= self._most_first:
+            self._most_first -= len(told)
+            return text
         self._is_reached = True
-        most = _first_fitting(text, self._most_first)
-        end = text.rfind("\n", 0, most) + 1
-        if not end and _size(text.partition("\n")[0]) > self._most_last:
-            end = most + text.startswith("\n", most)  # within a line that may never end
-        first = text[:end] if not end or text[end - 1] == "\n" else f"{text[:end]}\n"
-        self._remember(text[end:])
+        end = told.rfind(b"\n", 0, self._most_first) + 1
+        if not end and len(told.partition(b"\n")[0]) > self._most_last:
+            end = self._most_first  # within a line that may never end
+        first = _text(told[:end])
+        if first and not first.endswith("\n"):
+            first += "\n"
+        self._remember(told[end:])
         last = size_text(self._most_last)
         said = f"max_output is {self._limit:g} MiB: only the last {last} after this are kept"
-        return replace(output, text=f"{first}[milabench: {said}]\n")
+        return f"{first}[milabench: {said}]\n"
 
     @property
     def left_out(self) -> str:
@@ -58,37 +55,29 @@ class OutputLimit:
         return f"{lines} ({size_text(self._size_out)}) are left out"
 
     def rest(self) -> str:
-        text = "".join(self._last)
-        if _size(text) > self._most_last:
-            least = _last_fitting(text, self._most_last)
-            begin = text.find("\n", max(0, least - 1)) + 1
-            if begin in (0, len(text)):  # its last line is longer
+        told = b"".join(self._last)
+        least = len(told) - self._most_last
+        if least > 0:
+            begin = told.find(b"\n", least - 1) + 1
+            if begin in (0, len(told)):  # its last line is longer
                 begin = least
-            self._leave_out(text[:begin])
-            text = text[begin:]
+            self._leave_out(told[:begin])
+            told = told[begin:]
         said = self.left_out
-        return f"[milabench: {said} here]\n{text}" if said else text
+        return f"[milabench: {said} here]\n{_text(told)}" if said else _text(told)
 
-    def _remember(self, text: str) -> None:
-        self._last.append(text)
-        self._last_size += _size(text)
-        while self._last_size - _size(self._last[0]) >= self._most_last:
+    def _remember(self, told: bytes) -> None:
+        self._last.append(told)
+        self._last_size += len(told)
+        while self._last_size - len(self._last[0]) >= self._most_last:
             first = self._last.popleft()
-            self._last_size -= _size(first)
+            self._last_size -= len(first)
             self._leave_out(first)
 
-    def _leave_out(self, text: str) -> None:
-        self._lines_out += text.count("\n")
-        self._size_out += _size(text)
+    def _leave_out(self, told: bytes) -> None:
+        self._lines_out += told.count(b"\n")
+        self._size_out += len(told)
 
 
-def _first_fitting(text: str, size: int) -> int:
-    return bisect_right(range(1, len(text) + 1), size, key=lambda end: _size(text[:end]))
-
-
-def _last_fitting(text: str, size: int) -> int:
-    return bisect_left(range(len(text)), -size, key=lambda begin: -_size(text[begin:]))
-
-
-def _size(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "backslashreplace"))
+def _text(told: bytes) -> str:
+    return told.decode("utf-8", "backslashreplace")  # a limit may cut a letter in two

@@ -47,11 +47,13 @@ def _busy() -> list[str]:
 
 
 def py_spy() -> Iterator[Diagnosis]:
-    threads, untold = Spy(os.getpid()).told(time.monotonic() + PATIENCE)
-    if threads:
-        yield ok("it sees the stacks of processes")
-    else:
+    spy = Spy(os.getpid())
+    spy.ask()
+    _, untold = spy.told(time.monotonic() + PATIENCE)
+    if untold:
         yield warning("where a program hangs will not be known", untold)
+    else:
+        yield ok("it sees the stacks of processes")
 
 
 def variables(cluster: Cluster, nodes: int) -> Iterator[Diagnosis]:

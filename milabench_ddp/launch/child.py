@@ -17,7 +17,7 @@ from ..results.state import ProcessState, RankCall, Survivor
 from .causes import with_kernel
 from .channel import ChannelRanks, Fifo, LineBuffer, parse_lines
 from .flight_recorder import DUMPS, collectives_begun
-from .hangs import calls_of, is_hang, told, who_hangs, with_hang
+from .hangs import is_hang, told, who_hangs, with_hang
 from .keeper import Keeper, KeptProcess
 from .output_limit import OutputLimit
 from .reap import read_stat
@@ -54,8 +54,7 @@ class Child:
         self.terminate, self.kill = kept.terminate, kept.kill
         self._process, self._kept, self._keeper, self._emit = process, kept, keeper, emit
         self.looked: Sequence[Looked] = ()  # its processes, before they were ended
-        self._is_hung = False  # when they were looked at
-        self._progress = ""  # else: how far it was
+        self._progress = ""  # how far it was then, if it did not hang
         self.channel_ranks: ChannelRanks | None = None  # if several ranks may share the channel
         if own_rank is None and len(process.devices) > 1:
             self.channel_ranks = ChannelRanks(metrics.path, kept.family)
@@ -106,8 +105,8 @@ class Child:
 
     def begin_look(self) -> Look:
         now = time.time()
-        self._is_hung = self.observed.misses_peer or not self.observed.goes_on(now)
-        self._progress = "" if self._is_hung else self.observed.progress(now)
+        if self.observed.goes_on(now) and not self.observed.misses_peer:
+            self._progress = self.observed.progress(now)
         folder = Path(self._process.env[STACKS])
         return Look(self._kept.family, self.pid, self.observed.own_rank, folder)
 
@@ -183,18 +182,19 @@ class Child:
         is_failed_part = verdict.outcome is Outcome.FAILED and self._process.job is not None
         if not self.looked and is_failed_part:  # a rank on another node may have failed first
             self.looked = ended_ranks(Path(self._process.env[STACKS]))
-            self._is_hung = True
         elif not is_hang(verdict):
             return ()
         if not self.looked:
             return ()
-        if not self._is_hung:  # a loop of one line is never anywhere else
-            self.looked = [replace(seen, moves=True) for seen in self.looked]
+        if self._progress:  # a loop of one line is never anywhere else
+            self.looked = [
+                replace(seen, call=replace(seen.call, moves=True)) for seen in self.looked
+            ]
         self._emit(Output(self.tag, time.time(), "stacks", told(self.looked)))
-        if not self._is_hung:
+        if self._progress:
             return ()
         calls, dumps = [], self._process.env.get(DUMPS, "")
-        for call in calls_of(self.looked):
+        for call in (seen.call for seen in self.looked if seen.is_rank):
             begun = None
             if dumps and call.rank is not None:
                 look = partial(collectives_begun, dumps, call.rank, self._started)

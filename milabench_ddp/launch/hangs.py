@@ -8,11 +8,9 @@ from ..events import Outcome, Verdict
 from ..hostlist import spans
 from ..results.state import RankCall
 from .causes import may_follow
-from .stack_frames import active, caller, waits_in
 from .stacks import Looked
 
 _SHOWN = 4  # groups of ranks in a sentence
-_LONGEST = 80  # characters of a line of source
 _STATES = {
     "T": ("is stopped", "are stopped"),
     "t": ("is stopped by a debugger", "are stopped by a debugger"),
@@ -25,32 +23,6 @@ _STATES = {
 def is_hang(verdict: Verdict) -> bool:
     is_failure = verdict.outcome is Outcome.FAILED and may_follow(verdict.reason)
     return verdict.outcome is Outcome.TIMEOUT or is_failure
-
-
-def calls_of(found: Iterable[Looked]) -> tuple[RankCall, ...]:
-    calls = []
-    for seen in found:
-        if seen.is_rank:
-            stack = active(seen.threads)
-            frame = caller(stack)
-            call = ""
-            if frame is not None:
-                source = frame.source
-                cut = source if len(source) <= _LONGEST else f"{source[: _LONGEST - 3]}..."
-                call = f"`{cut}` ({frame})" if source else str(frame)
-            waits = waits_in(stack)
-            calls.append(
-                RankCall(
-                    seen.rank,
-                    seen.state,
-                    call,
-                    waits,
-                    seen.moves,
-                    is_busy=seen.is_busy,
-                    untold=seen.untold,
-                )
-            )
-    return tuple(calls)
 
 
 def who_hangs(calls: Iterable[RankCall], *, timed_out: bool = False) -> str:
@@ -91,17 +63,15 @@ def with_hang(verdict: Verdict, sentence: str) -> Verdict:
 
 def told(found: Sequence[Looked]) -> str:
     """What was found, as text for a person: ranks that hang first, then those that wait."""
-    calls = iter(calls_of(found))
     blocks = []
     for seen in found:
+        call = seen.call
         head, place = f"pid {seen.pid}: {seen.command}", 2
         if seen.is_rank:
-            call = next(calls)
             does, _ = _does(call, has_suspect=False)
-            who = "it" if seen.rank is None else f"rank {seen.rank}"
+            who = "it" if call.rank is None else f"rank {call.rank}"
             head, place = f"{who} {does} (pid {seen.pid})", int(_waits(call))
-        kernel = f", in {seen.kernel}" if seen.kernel else ""
-        lines = [head, f"  state {seen.state or 'gone'}{kernel}"]
+        lines = [head, f"  state {call.state or 'gone'}"]
         for number, stack in enumerate(reversed(seen.threads)):
             if number:
                 lines.append("  another thread:")

@@ -17,41 +17,55 @@ PTRACE_SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")
 
 
 class Spy:
-    """A py-spy that looks at a process."""
+    """Looks at a process as often as it is asked."""
 
     def __init__(self, pid: int) -> None:
-        self._process: subprocess.Popen[str] | None = None
+        self._pid = pid
+        self._looks: list[subprocess.Popen[str]] = []
+
+    def ask(self) -> None:
         here = Path(sys.executable).parent  # which need not be on PATH
         program = shutil.which("py-spy", path=f"{here}{os.pathsep}{os.environ.get('PATH', '')}")
         if program is None:
             return
-        command = [program, "dump", "--json", "--nonblocking", "--pid", str(pid)]
+        command = [program, "dump", "--json", "--nonblocking", "--pid", str(self._pid)]
         with suppress(OSError):  # it is of another machine, or its interpreter is gone
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                errors="replace",
-                pipesize=ROOM,
+            self._looks.append(
+                subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    errors="replace",
+                    pipesize=ROOM,
+                )
             )
 
     @property
-    def is_complete(self) -> bool:
-        return self._process is None or self._process.poll() is not None
+    def can_answer(self) -> bool:
+        return bool(self._looks)
 
-    def told(self, deadline: float) -> tuple[Threads, str]:
-        """The stacks, or why there are none and what would let it; by a deadline, monotonic."""
-        if self._process is None:
-            return (), NOT_INSTALLED
-        with self._process as spy:
-            try:
-                told, error = spy.communicate(timeout=max(deadline - time.monotonic(), 0.01))
-            except subprocess.TimeoutExpired:
-                spy.kill()
-                return (), "py-spy did not answer in time"
-        threads = of_py_spy(told)
-        return threads, "" if threads else _why_untold(error)
+    @property
+    def is_complete(self) -> bool:
+        return all(look.poll() is not None for look in self._looks)
+
+    def told(self, deadline: float) -> tuple[list[Threads], str]:
+        """The stacks at each look, or why there are none; by a deadline, in monotonic time."""
+        if not self._looks:
+            return [], NOT_INSTALLED
+        found = [_told(look, deadline) for look in self._looks]
+        return [threads for threads, _ in found], found[0][1]
+
+
+def _told(look: subprocess.Popen[str], deadline: float) -> tuple[Threads, str]:
+    with look:
+        try:
+            told, error = look.communicate(timeout=max(deadline - time.monotonic(), 0.01))
+        except subprocess.TimeoutExpired:
+            look.kill()
+            return (), "py-spy did not answer in time"
+    threads = of_py_spy(told)
+    return threads, "" if threads else _why_untold(error)
 
 
 def _why_untold(error: str) -> str:

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path, PurePath
-from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ..codec import decode
 from ..files import read_bytes
@@ -15,12 +14,12 @@ from ..files import read_bytes
 _MOST = 1 << 22  # bytes of a source file that are read
 
 
-class Frame(NamedTuple):
-    """A call on a stack."""
+class Frame(Struct, frozen=True):
+    """A call on a stack; in JSON by the names that py-spy has for its parts."""
 
-    file: str
+    file: str = field(name="filename")
     line: int
-    function: str
+    function: str = field(name="name")
 
     @property
     def is_torch(self) -> bool:
@@ -47,18 +46,10 @@ class Frame(NamedTuple):
         return f"{PurePath(self.file).name}:{self.line} in {self.function}"
 
 
-class _SpiedFrame(Struct, frozen=True):
-    """A call, as py-spy tells it."""
-
-    filename: str
-    line: int
-    name: str
-
-
 class _SpiedThread(Struct, frozen=True):
     """A thread, as py-spy tells it."""
 
-    frames: Sequence[_SpiedFrame]
+    frames: Sequence[Frame]
     thread_name: str | None = None
 
 
@@ -94,7 +85,7 @@ def of_py_spy(text: str) -> Threads:
     except (ValueError, RecursionError):
         return []
     told.sort(key=lambda thread: thread.thread_name == "MainThread")
-    return [[Frame(f.filename, f.line, f.name) for f in thread.frames] for thread in told]
+    return [thread.frames for thread in told]
 
 
 def active(threads: Threads) -> Sequence[Frame]:

@@ -14,15 +14,18 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..files import read_bytes
 from ..hidden import SECRETS
-from . import py_spy, reap
-from .stack_frames import Threads, of_faulthandler
+from ..results.state import RankCall
+from . import reap
+from .py_spy import Spy
+from .stack_frames import Threads, active, caller, of_faulthandler, waits_in
 
 STACKS = "MILABENCH_STACKS"  # the folder that has a file of each process that can be asked
 ENDED = "SIGTERM"  # the state of a rank of which is known where it was at that signal
@@ -32,6 +35,7 @@ PATIENCE = 2.0  # seconds that a look takes at most
 PAUSE = 0.5  # seconds of them between the two times that a process is asked
 BUSY = 0.05  # of the time between the two, in which a process that is busy computes at least
 _POLL = 0.005  # seconds
+_LONGEST = 80  # characters of a line of source
 _FILES = 256  # files of ranks that are read; a program may write others into the folder
 _MOST = 1 << 20  # bytes of one; faulthandler writes up to 100 calls of each of 100 threads
 _OF_RANK = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.sigterm")  # its pid, its rank
@@ -41,15 +45,10 @@ class Looked(Struct, frozen=True):
     """A process as it was found."""
 
     pid: int
-    rank: int | None
     is_rank: bool  # or the only process that computes: not a launcher, nor a helper of a rank
     command: str
-    state: str  # the letter of ``/proc``: R, S, D, T, Z; empty if it is gone; or ``ENDED``
-    kernel: str  # the function of the kernel that it sleeps in; empty if not told
     threads: Threads  # empty if it does not tell its stacks
-    moves: bool = False  # its main thread was somewhere else a while later
-    is_busy: bool = False  # it computed meanwhile
-    untold: str = ""  # why py-spy told no stacks, and what would let it
+    call: RankCall
 
 
 class Look:
@@ -64,35 +63,29 @@ class Look:
     ) -> None:
         self._find, self._folder, self._pids = find, folder, find()
         self._ranks: Mapping[int, int | None] = _ranks(self._pids) or {main: own_rank}
-        self._answers = {}
+        self._asked: dict[int, _Answer | Spy] = {}
         for pid in self._pids:
             file = folder / str(pid)
             if _size(file) or (file.exists() and _catches(pid)):
-                self._answers[pid] = _Answer(pid, file)
-        self._spied: dict[int, list[py_spy.Spy]] = {
-            pid: [] for pid in self._ranks if pid not in self._answers
-        }
+                self._asked[pid] = _Answer(pid, file)
+            elif pid in self._ranks:
+                self._asked[pid] = Spy(pid)
         self._began = time.monotonic()
         self._computed = {pid: _cpu_seconds(pid) for pid in self._ranks}
         self.ask()
 
     def ask(self) -> None:
         # The pids are found anew, now that they are pinned: they cannot have become others.
-        for pid in self._find() & self._answers.keys():
-            self._answers[pid].ask()
-        for pid, spies in self._spied.items():
-            spies.append(py_spy.Spy(pid))
+        for pid in self._find() & self._asked.keys():
+            self._asked[pid].ask()
 
     @property
     def can_ask(self) -> bool:
-        return bool(self._answers) or not self.is_complete
+        return any(each.can_answer for each in self._asked.values())
 
     @property
     def is_complete(self) -> bool:
-        spies = chain.from_iterable(self._spied.values())
-        return all(each.is_complete for each in self._answers.values()) and all(
-            spy.is_complete for spy in spies
-        )
+        return all(each.is_complete for each in self._asked.values())
 
     def found(self, deadline: float) -> list[Looked]:
         """The processes, ranks first; what py-spy tells by the ``deadline``, in monotonic time."""
@@ -102,25 +95,19 @@ class Look:
             (pid not in self._ranks, self._ranks.get(pid) or 0, pid) for pid in self._pids
         )
         for _, _, pid in in_order:
-            threads: Threads = ()
-            moves, untold = False, ""
-            if pid in self._answers:
-                threads, *later = map(of_faulthandler, self._answers[pid].texts())
-                moves = any(each and each[-1] != threads[-1] for each in later if threads)
-            elif pid in self._spied:
-                (threads, untold), *again = (spy.told(deadline) for spy in self._spied[pid])
-                moves = any(later and later[-1] != threads[-1] for later, _ in again if threads)
-            is_rank, state = pid in self._ranks, status(pid).get("State", "")[:1]
-            rank, kernel = self._ranks.get(pid), _kernel(pid)
+            looks: list[Threads] = []
+            untold = ""
+            if pid in self._asked:
+                looks, untold = self._asked[pid].told(deadline)
+            threads = looks[0] if looks else ()
+            moves = any(later and later[-1] != threads[-1] for later in looks[1:] if threads)
             words = _read(Path(f"/proc/{pid}/cmdline")).split("\0")
             command = " ".join(SECRETS.hide_words(words)).strip()[:200]
             computed = _cpu_seconds(pid) - self._computed.get(pid, math.inf)
             is_busy = lasted > PAUSE / 2 and computed >= BUSY * lasted
-            found.append(
-                Looked(pid, rank, is_rank, command, state, kernel, threads, moves, is_busy, untold)
-            )
-        for answer in self._answers.values():
-            answer.close()
+            rank, state = self._ranks.get(pid), status(pid).get("State", "")[:1]
+            call = replace(_call(rank, state, threads), moves=moves, is_busy=is_busy, untold=untold)
+            found.append(Looked(pid, pid in self._ranks, command, threads, call))
         with suppress(OSError):  # a full disk: then ranks wait for ``PATIENCE``
             (self._folder / DONE).touch()
         return found
@@ -146,8 +133,20 @@ def ended_ranks(folder: Path) -> list[Looked]:
     for file in islice(folder.glob("*.sigterm"), _FILES):
         named = _OF_RANK.fullmatch(file.name)
         if named and (threads := of_faulthandler(_read(file))):
-            found.append(Looked(int(named[1]), int(named[2]), True, "", ENDED, "", threads))
-    return sorted(found, key=lambda seen: seen.rank or 0)
+            call = _call(int(named[2]), ENDED, threads)
+            found.append(Looked(int(named[1]), True, "", threads, call))
+    return sorted(found, key=lambda seen: seen.call.rank or 0)
+
+
+def _call(rank: int | None, state: str, threads: Threads) -> RankCall:
+    stack = active(threads)
+    frame = caller(stack)
+    call = ""
+    if frame is not None:
+        source = frame.source
+        cut = source if len(source) <= _LONGEST else f"{source[: _LONGEST - 3]}..."
+        call = f"`{cut}` ({frame})" if source else str(frame)
+    return RankCall(rank, state, call, waits_in(stack))
 
 
 def _wait(looks: Sequence[Look], deadline: float) -> None:
@@ -165,14 +164,14 @@ class _Answer:
         self._fd = -1
         with suppress(OSError):
             self._fd = os.pidfd_open(pid)
-        self._is_asked = False
+        self.can_answer = False
 
     def ask(self) -> None:
         self._sizes.append(_size(self._file))
         if self._fd >= 0 and _catches(self._pid):
             with suppress(OSError):
                 signal.pidfd_send_signal(self._fd, SIGNAL)
-                self._is_asked = True
+                self.can_answer = True
 
     @property
     def is_complete(self) -> bool:
@@ -181,20 +180,19 @@ class _Answer:
         While the handler runs, its thread blocks the signal, and before that the signal pends.
         """
         found = status(self._pid)
-        if not self._is_asked or found.get("State", "Z")[:1] in "TtZX":
+        if not self.can_answer or found.get("State", "Z")[:1] in "TtZX":
             return True
         if _has_signal(found.get("ShdPnd", "0")) or _size(self._file) <= self._sizes[-1]:
             return False
         return self._threads_that_block() <= self._blocking
 
-    def texts(self) -> list[str]:
-        """What it wrote before it was asked again, and then; the first may be all that it wrote."""
-        cut = self._sizes[1] if len(self._sizes) > 1 else _MOST
-        return [_read(self._file, 0, cut), _read(self._file, cut)]
-
-    def close(self) -> None:
+    def told(self, _deadline: float) -> tuple[list[Threads], str]:
+        """Its stacks before it was asked again, and then; no more is asked after that."""
         if self._fd >= 0:
             os.close(self._fd)
+        cut = self._sizes[1] if len(self._sizes) > 1 else _MOST
+        texts = _read(self._file, 0, cut), _read(self._file, cut)
+        return [of_faulthandler(text) for text in texts], ""
 
     def _threads_that_block(self) -> set[str]:
         try:
@@ -244,10 +242,3 @@ def _size(file: Path) -> int:
 def _ranks(pids: set[int]) -> dict[int, int | None]:
     told = {pid: rank for pid in pids if (rank := reap.rank(pid)) is not None}
     return {pid: rank for pid, rank in told.items() if reap.parent(pid) not in told}
-
-
-def _kernel(pid: int) -> str:
-    for name in ("stack", "wchan"):
-        if (text := _read(Path(f"/proc/{pid}/{name}")).strip()) not in ("", "0"):
-            return text.splitlines()[0].removeprefix("[<0>] ").partition("+")[0]
-    return ""

@@ -21,6 +21,7 @@ from milabench_ddp.launch.keeper import Keeper, ProcessEnd
 from milabench_ddp.launch.stack_frames import Frame
 from milabench_ddp.launch.stacks import STACKS, Looked
 from milabench_ddp.plan.launch import Process
+from milabench_ddp.results.state import RankCall
 from tests.support.processes import exists
 from tests.support.supervised import DEAF, DEAF_RANKS, EMIT, singly
 
@@ -201,7 +202,8 @@ def test_a_slow_program_does_not_hang(
     child.observed.times.extend(last - seconds for seconds in ago)
     child.begin_look().found(time.monotonic())
     here = ((Frame("main.py", 7, "main"),),)
-    child.looked = [Looked(child.pid, None, True, "python main.py", "R", "", here)]
+    call = RankCall(None, "R", "main.py:7 in main", "")
+    child.looked = [Looked(child.pid, True, "python main.py", here, call)]
     child.kill()
     wait(child)
     end = child.finish(Verdict(Outcome.TIMEOUT, "ended at its max_duration of 600 s"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from milabench_ddp.launch import py_spy, stacks
-from milabench_ddp.launch.hangs import calls_of, who_hangs
+from milabench_ddp.launch.hangs import who_hangs
 from milabench_ddp.launch.py_spy import NOT_INSTALLED, Spy
 from milabench_ddp.results.state import RankCall
 
@@ -30,7 +30,9 @@ def test_a_rank_that_sleeps_in_c_tells_its_line(tmp_path: Path) -> None:
         assert process.stdout is not None
         process.stdout.readline()
         for _ in range(10):  # another process may have both cores
-            threads, untold = Spy(process.pid).told(time.monotonic() + 10)
+            spy = Spy(process.pid)
+            spy.ask()
+            (threads,), untold = spy.told(time.monotonic() + 10)
             if threads and threads[-1][0].line == 6:
                 break
         process.kill()
@@ -54,7 +56,7 @@ def test_it_is_looked_at_twice(
         process.stdout.readline()
         (found,) = stacks.look([stacks.Look(lambda: {process.pid}, process.pid, None, tmp_path)])
         process.kill()
-    assert who_hangs(calls_of(found)).startswith(said)
+    assert who_hangs(seen.call for seen in found).startswith(said)
 
 
 def fake(folder: Path, monkeypatch: pytest.MonkeyPatch, error: str) -> Spy:
@@ -64,7 +66,9 @@ def fake(folder: Path, monkeypatch: pytest.MonkeyPatch, error: str) -> Spy:
     program.write_text(f"#!/bin/sh\ncat {folder}/error >&2; exit 1\n")
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(folder / "python"))
-    return Spy(1)
+    spy = Spy(1)
+    spy.ask()
+    return spy
 
 
 @pytest.mark.parametrize("error", [DENIED, PASSED_BY])
@@ -79,7 +83,7 @@ def test_what_is_not_permitted(
     monkeypatch.setattr(py_spy, "PTRACE_SCOPE", tmp_path / "scope")
     if scope is not None:
         (tmp_path / "scope").write_text(scope)
-    assert fake(tmp_path, monkeypatch, error).told(time.monotonic() + 10) == ([], said)
+    assert fake(tmp_path, monkeypatch, error).told(time.monotonic() + 10) == ([[]], said)
 
 
 def test_what_is_no_python_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +94,9 @@ def test_what_is_no_python_program(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_it_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert Spy(1).told(0.0) == ((), NOT_INSTALLED)
+    spy = Spy(1)
+    spy.ask()
+    assert spy.told(0.0) == ([], NOT_INSTALLED)
 
 
 def test_a_time_out_without_stacks_says_what_would_have_shown_them() -> None:

@@ -206,7 +206,7 @@ def test_a_signal_is_sent_to_those_alone_that_catch_it(
     monkeypatch.setattr(py_spy.shutil, "which", lambda name, path: None)
     monkeypatch.setattr(stacks.time, "sleep", None)  # there is nothing to wait for
     ((seen,),) = stacks.look([stacks.Look(lambda: {pid}, pid, 3, tmp_path)])
-    assert (seen.pid, seen.rank, seen.is_rank, list(seen.threads)) == (pid, 3, True, [])
+    assert (seen.pid, seen.call.rank, seen.is_rank, list(seen.threads)) == (pid, 3, True, [])
 
 
 @pytest.mark.parametrize("program", [b"\x7fELF", b"#!/none\n", b"#!/bin/sh\nprintf '\\377'\n"])
@@ -242,7 +242,7 @@ def test_what_a_program_puts_among_the_stacks_is_left_alone(tmp_path: Path):
     (tmp_path / "5.0.sigterm").symlink_to("/dev/zero")
     (tmp_path / "6.0.sigterm").symlink_to("6.0.sigterm")
     found = stacks.ended_ranks(tmp_path)
-    assert [(seen.pid, seen.rank) for seen in found] == [(8, 0), (7, 1)]
+    assert [(seen.pid, seen.call.rank) for seen in found] == [(8, 0), (7, 1)]
     assert str(found[1].threads[0][0]) == "main.py:3 in \\xff"
 
 

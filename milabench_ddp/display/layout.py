@@ -7,10 +7,11 @@ what runs, the last problems, and what waits: as much of each as there is room f
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from ..errors import shown_names
 from ..events import Outcome
 from ..hidden import SECRETS
 from ..hostlist import natural, shown_nodes
-from ..samples import DeviceSample, HostSample
+from ..samples import DeviceSample
 from ..table import Column, Table, duration_text, text_lines, without_unknown
 from ..visible import in_line
 from .run_progress import RunningBenchmark, RunProgress
@@ -25,7 +26,7 @@ COLUMNS = (
     Column("nodes"),
 )
 LEFT_OUT = ("nodes", "loss", "launch", "phase")  # where it is too narrow, the first one first
-LEAST_NAME = 20  # characters of a name; narrower, another column is left out
+LEAST_NAME = 20  # characters of a name that are shown, or a third of the width
 PROBLEMS = 3  # the last ones
 OF_DEVICES = 4  # lines for the devices of a benchmark
 LONGEST_INDEX = 9  # digits of the index of a device
@@ -48,7 +49,7 @@ def layout(known: RunProgress, width: int, height: int) -> list[StyledLine]:
             is_warning = problem.startswith(("warning", Outcome.TIMEOUT))
             below.append(StyledLine(problem, "yellow" if is_warning else "red"))
         if known.waiting:
-            below.append(StyledLine(_listed("waiting  ", known.waiting, width), "dim"))
+            below.append(StyledLine(f"waiting  {shown_names(known.waiting)}", "dim"))
     lines = [StyledLine(_head(known, width), "bold")]
     lines += _running(known, width, room - len(lines) - len(below))
     shown = []
@@ -70,15 +71,9 @@ def _head(known: RunProgress, width: int) -> str:
     outcomes = f" ({counts})" if counts else ""
     paused = f", {len(known.paused)} between launches" if known.paused else ""
     now = f"{len(known.running)} running{paused}, {len(known.waiting)} waiting"
-    bad = sum(outcome is not Outcome.OK for outcome in known.outcomes.values())
-    not_ok = f", {bad} not ok" if bad else ""
-    texts = (
-        f"{ended} of {total} benchmarks{outcomes}, {now}{rest}",
-        f"{ended} of {total} benchmarks{outcomes}{rest}",
-        f"{ended} of {total}{not_ok}{rest}",
-        f"{ended} of {total}{not_ok}",
-    )
-    text = next((text for text in texts if len(text) <= width), texts[-1])
+    text = f"{ended} of {total} benchmarks{outcomes}, {now}{rest}"
+    if len(text) > width:
+        text = f"{ended} of {total} benchmarks{outcomes}{rest}"
     place = known.outline.place
     gap = width - len(text) - len(place)
     return f"{text}{' ' * gap}{place}" if place and gap >= 2 else text
@@ -107,23 +102,12 @@ def _running(known: RunProgress, width: int, room: int) -> list[StyledLine]:
 
 
 def _table(known: RunProgress, benchmarks: Sequence[RunningBenchmark], width: int) -> list[str]:
-    rows = [_cells(known, each) for each in benchmarks]
-    names = max(len(row["benchmark"]) for row in rows)
-    least = min(names, LEAST_NAME)
+    rows = [_cells(known, each, max(LEAST_NAME, width // 3)) for each in benchmarks]
     for count in range(len(LEFT_OUT) + 1):
         kept = [column for column in COLUMNS if column.name not in LEFT_OUT[:count]]
         lines = _lines(kept, rows)
-        over = max(map(len, lines)) - width
-        if names - over >= least:
+        if max(map(len, lines)) <= width:
             break
-    if over > 0:
-        most = max(least, names - over)
-        half = (most - 1) // 2
-        for row in rows:
-            name = row["benchmark"]
-            if len(name) > most:
-                row["benchmark"] = f"{name[:half]}…{name[-half:]}"
-        lines = _lines(kept, rows)
     return lines
 
 
@@ -132,15 +116,18 @@ def _lines(columns: Sequence[Column], rows: Sequence[Mapping[str, str]]) -> list
     return list(text_lines(without_unknown(Table(tuple(columns), tuple(values))), "  "))
 
 
-def _cells(known: RunProgress, benchmark: RunningBenchmark) -> dict[str, str]:
+def _cells(known: RunProgress, benchmark: RunningBenchmark, longest: int) -> dict[str, str]:
+    """The cells of a row; of a name that is too long the middle is left out."""
     is_several = benchmark.expected > 1
     elapsed = known.clock() - benchmark.repeat_began
     expected = known.launch_seconds(benchmark.name)
     of = f"{benchmark.limit:.0f}"
     if expected is not None and elapsed <= expected:
         of = f"about {expected:.0f}"
+    name = benchmark.name if is_several else benchmark.title
+    half = (longest - 1) // 2
     return {
-        "benchmark": benchmark.name if is_several else benchmark.title,
+        "benchmark": name if len(name) <= longest else f"{name[:half]}…{name[-half:]}",
         "launch": f"{benchmark.done + 1} of {benchmark.expected}" if is_several else "",
         "phase": benchmark.phase,
         "rate": benchmark.rate,
@@ -152,10 +139,8 @@ def _cells(known: RunProgress, benchmark: RunningBenchmark) -> dict[str, str]:
 
 def _devices(benchmark: RunningBenchmark, width: int, room: int) -> list[str]:
     """Load and memory of each device in at most ``room`` lines, or of all in one."""
-    if room < 1:
+    if room < 1 or not benchmark.devices:
         return []
-    if not benchmark.devices:
-        return _busiest_host(benchmark.hosts)
     lines: list[str] = []
     before = ""
     for (node, index), now in sorted(benchmark.devices.items(), key=_place):
@@ -196,24 +181,3 @@ def _of_all(devices: Mapping[tuple[str, str], DeviceSample]) -> str:
     if used:
         text += f"  memory {_gib(min(used))} to {_gib(max(used))}"
     return text
-
-
-def _busiest_host(hosts: Mapping[str, HostSample]) -> list[str]:
-    loads = {node: now.cpu for node, now in hosts.items() if now.cpu is not None}
-    if not loads:
-        return []
-    node = max(loads, key=lambda name: loads[name])
-    text = f"  {node or 'host'}  cores {loads[node]:.0%}"
-    memory = hosts[node].memory
-    if memory is not None:
-        text += f"  memory {_gib(memory[0])} of {_gib(memory[1])}"
-    return [text]
-
-
-def _listed(label: str, names: Sequence[str], width: int) -> str:
-    for count in range(min(len(names), width), 0, -1):
-        more = f", and {len(names) - count} more" if count < len(names) else ""
-        text = f"{label}{', '.join(names[:count])}{more}"
-        if len(text) <= width:
-            return text
-    return f"{label}{len(names)}"

@@ -1,13 +1,13 @@
 """Progress on a terminal: a line for what has ended, and below it the view of what runs."""
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from ..errors import contained, reason_of
+from ..errors import reason_of
 from ..results.tail import Tail
 from .layout import layout
 from .plain import PlainProgress, time_and_text
@@ -35,7 +35,6 @@ class LiveProgress(PlainProgress):
     ) -> None:
         super().__init__(console.file, outline, clock, put)
         self._console = console
-        self._drawn: list[int] = []  # the lengths of the lines on the terminal
         self._tail = None
         if outline.run is not None and not outline.sends_events:
             self._tail = Tail(outline.run)
@@ -47,39 +46,15 @@ class LiveProgress(PlainProgress):
         from rich.text import Text
 
         line = Text(time_and_text(text, when), style)
-
-        def show() -> None:
-            self._wipe_wrapped()
-            self._console.print(line, soft_wrap=True)
-
-        self._put(show)
-
-    def _wipe_wrapped(self) -> None:
-        """After the terminal became narrower, erase the rows into which it has wrapped the view.
-
-        rich erases as many rows as it has drawn lines.
-        """
-        from rich.control import Control
-        from rich.segment import ControlType
-
-        width = self._console.width
-        with self._lock:
-            rows = sum(max(0, length - 1) // width for length in self._drawn)
-            self._drawn = [min(length, width) for length in self._drawn]
-        term = os.environ.get("TERM", "")
-        is_screen = term.startswith("screen") and "TMUX" not in os.environ
-        keeps_rows = is_screen or term == "linux" or "XTERM_VERSION" in os.environ
-        if rows and not keeps_rows:
-            erase = ((ControlType.ERASE_IN_LINE, 2), (ControlType.CURSOR_UP, 1))
-            self._console.control(Control(*erase * rows))
+        self._put(partial(self._console.print, line, soft_wrap=True))
 
     def picture(self) -> "Text":
         from rich.text import Text
 
-        errors: list[Exception] = []
-        with contained(errors.append):
+        try:
             return self._picture()
-        return Text(f"the view cannot be shown: {reason_of(errors[0])}", "red")
+        except Exception as error:  # noqa: BLE001 - the run goes on after any error
+            return Text(f"the view cannot be shown: {reason_of(error)}", "red")
 
     def _picture(self) -> "Text":
         from rich.text import Text
@@ -92,14 +67,10 @@ class LiveProgress(PlainProgress):
                 with self._lock:
                     for event in events:
                         self._known.take(event)
-        self._wipe_wrapped()
         with self._lock:
             lines = layout(self._known, *self._console.size)
-            self._drawn = [len(line.text) for line in lines]
-        text = Text(no_wrap=True, overflow="ellipsis")
-        for number, line in enumerate(lines):
-            text.append(f"{chr(10) * bool(number)}{line.text}", line.style or None)
-        return text
+        newline = Text("\n", no_wrap=True, overflow="ellipsis")
+        return newline.join(Text(line.text, line.style) for line in lines)
 
 
 @contextmanager

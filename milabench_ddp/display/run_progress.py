@@ -14,7 +14,7 @@ from ..metric_line import MetricLine
 from ..progress import LaunchCount, Span
 from ..results.rates import is_finite, is_warmup
 from ..results.run_dir import RunDir
-from ..samples import DeviceSample, HostSample
+from ..samples import DeviceSample
 
 PHASES = ("loading", "warm-up", "ready", "measuring", "ending")  # in the order they are reached
 _NOTES = {"ready": "ready", "begin": "measuring"}  # the phase that begins with a program's note
@@ -37,7 +37,6 @@ class _Samples(Struct):
     """What the monitor adds to a payload."""
 
     gpudata: dict[str, DeviceSample] = {}
-    hostdata: HostSample | None = None
 
 
 class RunningBenchmark(Struct):
@@ -58,7 +57,6 @@ class RunningBenchmark(Struct):
     rates: dict[str, float] = field(default_factory=dict)  # of each process, by its tag
     # by node, empty where there is one alone, and by index
     devices: dict[tuple[str, str], DeviceSample] = field(default_factory=dict)
-    hosts: dict[str, HostSample] = field(default_factory=dict)  # by node
     unit: str = ""
     loss: str = ""
 
@@ -98,11 +96,8 @@ class RunningBenchmark(Struct):
                 self._take_metrics(tag, payload)
                 node = next((name for name in self.nodes if f".{name}." in f"{tag}."), "")
                 with suppress(ValidationError, OverflowError):
-                    samples = convert(payload, _Samples)
-                    for index, sample in samples.gpudata.items():
+                    for index, sample in convert(payload, _Samples).gpudata.items():
                         self.devices[node, index] = sample
-                    if samples.hostdata is not None:
-                        self.hosts[node] = samples.hostdata
             case Note(tag, kind=kind) if kind in _NOTES:
                 self._reach(tag, _NOTES[kind])
             case Ended(tag):

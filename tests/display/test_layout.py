@@ -58,7 +58,6 @@ def a_cpu_with_repeats() -> RunProgress:
     known.launch_ended("flops", LaunchCount(1, 5, 12.0), pauses=True)
     known.begin("resnet50", [], 60.0)
     known.take(started("resnet50.R0.D0"))
-    known.take(Data("resnet50.R0.D0", 0.0, {"hostdata": {"cpu": 0.95, "memory": [12e3, 24e3]}}))
     clock.sleep(3.0)
     return known
 
@@ -131,7 +130,7 @@ def test_what_runs_is_shown_before_what_waits_and_more_than_fits_is_counted() ->
     lines = layout(known, 80, 24)
     assert len(lines) == 23
     assert lines[-1] == StyledLine("and 280 more run", "dim")
-    assert sum("fsdp" in line.text for line in lines) == 20
+    assert sum(line.text.startswith("gpt-") for line in lines) == 20
 
 
 def test_styles_tell_a_failure_from_a_warning() -> None:
@@ -147,7 +146,7 @@ ODD += [{"9" * 5000: {"load": 1}}, {"0": {"memory": 10**400}}]
 @pytest.mark.parametrize("odd", ODD, ids=range(len(ODD)))
 def test_nothing_that_a_program_tells_ends_the_display(odd: object):
     """Of two processes, since the mean of their rates is shown."""
-    for key in ("rate", "loss", "units", "warmup", "gpudata", "hostdata", "task"):
+    for key in ("rate", "loss", "units", "warmup", "gpudata", "task"):
         known, _ = begun(Outline(("a",)))
         known.begin("a", (), 60.0)
         for tag in ("a.D0", "a.D1"):

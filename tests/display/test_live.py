@@ -129,7 +129,7 @@ def test_a_long_name_keeps_both_its_ends():
         live.event(started(f"{name}.R2.0.node0"))
         live.event(rate(f"{name}.R2.0.node0", 1.5, loss=10.25))
         row = film.draw()[2]
-    assert row.startswith("gpt-strategy=…6-nodes=16 R2  measuring  1.5 items/s  10.25  0 of 60 s")
+    assert row.startswith("gpt-strategy…-nodes=16 R2  measuring  1.5 items/s  10.25  0 of 60 s")
     assert len(row) <= 80
 
 
@@ -167,29 +167,6 @@ def test_on_stderr_it_leaves_what_ended(monkeypatch: pytest.MonkeyPatch):
     assert "0 of 2 benchmarks, 0 running, 2 waiting" in out.getvalue()
     (line,) = screen(out.getvalue())
     assert line.endswith(" a: ok in 0.0 s")
-
-
-def test_the_rows_into_which_a_narrower_terminal_has_wrapped_it_are_erased(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    """rich moves up by as many rows as it drew lines; tmux, say, has made two of the longest."""
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.delenv("XTERM_VERSION", raising=False)
-    film = Film(width=80)
-    with film.shows(*(f"benchmark-{k}" for k in range(9))) as live:
-        live.begin("benchmark-0", [], 60.0)
-        assert [len(line) for line in film.draw()] == [39, 22, 22, 71]
-        film.console.width = 30
-        film.out.truncate(0)
-        film.draw()
-        up = film.out.getvalue().split("0 of 9")[0].count("\x1b[1A")
-        assert up == 3 + (1 + 2)  # three more lines, and the wrapped parts of 39 and 71
-        assert film.draw()[0].startswith("0 of 9")
-        film.console.width = 20
-        monkeypatch.setenv("XTERM_VERSION", "XTerm(390)")  # it cuts lines off
-        film.out.truncate(0)
-        film.draw()
-        assert film.out.getvalue().split("0 of 9")[0].count("\x1b[1A") == 3
 
 
 def test_it_reads_what_other_processes_write(tmp_path: Path):

@@ -217,8 +217,5 @@ def test_samples_are_those_of_their_node():
     known.begin("b", ["n1", "n10"], 60.0)
     known.take(load("b.D0.n1", "0", 0.5))
     known.take(load("b.D0.n10", "0", 0.6))
-    host = {"hostdata": {"cpu": 0.9, "memory": [1024.0, 4096.0]}}
-    known.take(Data("b.D0.n10", 0.0, host))
     loads = {place: now.load for place, now in only(known).devices.items()}
     assert loads == {("n1", "0"): 0.5, ("n10", "0"): 0.6}
-    assert only(known).hosts["n10"].cpu == 0.9

@@ -117,8 +117,6 @@ class LaunchTracker:
             self.launch.repeat,
             verdict.outcome,
             verdict.reason,
-            _largest(end.start_skew_ms for end in ends),
-            _largest(end.begin_skew_ms for end in ends),
             processes,
             self.nodes,
             any(end.is_cut_off for end in ends),
@@ -168,7 +166,3 @@ class LaunchTracker:
                 if process.name in ended:
                     parts.append(ended[process.name])
         return jobs.values()
-
-
-def _largest(skews: Iterable[float | None]) -> float | None:
-    return max((skew for skew in skews if skew is not None), default=None)

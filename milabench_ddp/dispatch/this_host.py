@@ -124,7 +124,7 @@ def kept_evidence(runner: LaunchRunner, files: Mapping[str, str]) -> EvidenceKep
 
 def _failed_part(repeat: int | None, error: Exception) -> LaunchState:
     reason, is_cut_off = reason_of(error), may_pass(error)
-    return LaunchState(repeat, Outcome.FAILED, reason, None, None, is_cut_off=is_cut_off)
+    return LaunchState(repeat, Outcome.FAILED, reason, is_cut_off=is_cut_off)
 
 
 def own_node(plan: RunPlan, rank: int, parts: int, name: str | None) -> tuple[Node, int]:

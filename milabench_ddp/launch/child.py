@@ -47,7 +47,7 @@ class Child:
         max_output: float = 64.0,
     ) -> None:
         process = kept.process
-        self.tag, self.pid, self.started = process.name, kept.pid, kept.started
+        self.tag, self.pid = process.name, kept.pid
         self.observed = Observations(own_rank)
         self.exit_fd = kept.control  # readable once the process and all that it left have ended
         self.pidfd, self.wake_keeper = kept.pidfd, kept.wake_keeper

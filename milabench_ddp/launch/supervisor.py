@@ -234,13 +234,10 @@ class Supervisor:
     def _state(self) -> LaunchState:
         ends = tuple(self._ends[child.tag] for child in self._children)
         verdict = gravest(end.verdict for end in ends)
-        began = [child.observed.began for child in self._children]
         return LaunchState(
             repeat=self._launch.repeat,
             outcome=verdict.outcome,
             reason=verdict.reason,
-            start_skew_ms=_skew_ms([child.started for child in self._children]),
-            begin_skew_ms=_skew_ms([time for time in began if time is not None]),
             processes=ends,
         )
 
@@ -263,8 +260,3 @@ def sweep() -> None:
         if left:
             with suppress(OSError, subprocess.TimeoutExpired):
                 subprocess.run(["rm", "-rf", "--", *left], timeout=_PATIENCE, capture_output=True)
-
-
-def _skew_ms(times: list[float]) -> float | None:
-    """The span of times in seconds, as ms; None for fewer than two."""
-    return (max(times) - min(times)) * 1e3 if len(times) > 1 else None

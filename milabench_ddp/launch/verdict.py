@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from ..errors import LONGEST_MESSAGE, count_text, shortened
 from ..events import NAN_LOSS, NO_RATE, Data, Event, Metrics, Note, Outcome, Output, Verdict
 from ..hidden import hide
-from ..results.rates import RateCounts, is_finite, why_nothing_measured
+from ..results.rates import RateCounts, why_nothing_measured
 from .causes import (
     WATCHDOG,
     LastException,
@@ -32,7 +32,6 @@ class Observations(Struct):
     loss_is_nan: bool = False
     has_enough: bool = False  # it sent `stop`
     is_ready: bool = False  # it waits at the start barrier
-    began: float | None = None  # monotonic time of its first measured step, in seconds
     error: str = ""
     lacks: str = ""  # what its device does not have, so that there is nothing to measure
     instrument_error: str = ""
@@ -78,8 +77,6 @@ class Observations(Struct):
                 self.has_enough = True
             case Note(kind="ready"):
                 self.is_ready = True
-            case Note(kind="begin", data={"time": time}) if is_finite(time):
-                self.began = float(time)
             case Note(kind="error", data={"skip": True, "message": str() as message}):
                 self.lacks = self.lacks or shortened(hide(message), LONGEST_MESSAGE)
             case Note(kind="error", data=Mapping() as data):

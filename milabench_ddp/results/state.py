@@ -72,16 +72,11 @@ class ProcessState(Struct, frozen=True):
 
 
 class LaunchState(Struct, frozen=True):
-    """How one repeat of a benchmark ended, on all its nodes or on one of them.
-
-    The skews are in ms over its processes; None if fewer than two began.
-    """
+    """How one repeat of a benchmark ended, on all its nodes or on one of them."""
 
     repeat: int | None
     outcome: Outcome
     reason: str
-    start_skew_ms: float | None
-    begin_skew_ms: float | None
     processes: tuple[ProcessState, ...] = ()
     nodes: tuple[str, ...] = ()  # where it ran
     is_cut_off: bool = False  # its results could not be written: `--resume` runs it again

@@ -69,7 +69,7 @@ def ended(launch: str, processes: Sequence[Process], repeat: int | None) -> Laun
     states = []
     for process in processes:
         states.append(ProcessState(process.name, 1, 0, Outcome.OK, "", now, now, told))
-    return LaunchEnded(launch, LaunchState(repeat, Outcome.OK, "", 1.0, 1.0, tuple(states)))
+    return LaunchEnded(launch, LaunchState(repeat, Outcome.OK, "", tuple(states)))
 
 
 def _answer(connection: Connection[ToAgent], message: ToAgent) -> None:

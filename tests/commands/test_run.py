@@ -33,13 +33,11 @@ def test_a_result_is_reproduced_with_its_script(at: Workplace, suite: Suite):
     assert again.stdout.count('"task": "train"') == 40
 
 
-def test_the_skew_and_the_machine_are_on_record(at: Workplace, suite: Suite):
+def test_the_starts_and_the_machine_are_on_record(at: Workplace, suite: Suite):
     at.milabench("run", suite(one=GOOD), "--device", "cpu", "--gpus", "8", "--name", "mine")
     state = at.state()
     (launch,) = state.benchmarks["one"].launches
-    assert launch.start_skew_ms is not None
-    assert launch.start_skew_ms > 0
-    assert len(launch.processes) == 8
+    assert len({process.started for process in launch.processes}) == 8
     assert state.header.preset == "small"
     assert state.header.machine["packages"]["torch"]
     assert state.header.schema == 2

@@ -50,7 +50,7 @@ class RunsUntilStopped:
         while not requests.stops:
             select.select([requests.fd], [], [])
         verdict = requests.verdict
-        return LaunchState(launch.repeat, verdict.outcome, verdict.reason, None, None)
+        return LaunchState(launch.repeat, verdict.outcome, verdict.reason)
 
 
 class Served:

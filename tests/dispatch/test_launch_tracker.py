@@ -34,14 +34,13 @@ def tags(it: LaunchTracker, rank: int) -> list[str]:
 
 def test_ok_where_all_parts_are(clock: Clock) -> None:
     it = tracker(clock)
-    first = end(tags=tags(it, 0), start_skew_ms=1.0)
-    it.ended("n1", end(tags=tags(it, 1), rates=[0], start_skew_ms=3.0), clock.now)
+    first = end(tags=tags(it, 0))
+    it.ended("n1", end(tags=tags(it, 1), rates=[0]), clock.now)
     assert not it.is_done
     it.ended("n0", first, clock.now)
     state = it.state()
     assert it.is_done
     assert (state.outcome, state.reason, state.nodes) == (Outcome.OK, "", ("n0", "n1"))
-    assert (state.start_skew_ms, state.begin_skew_ms) == (3.0, None)
     assert [p.tag for p in state.processes] == tags(it, 0) + tags(it, 1)
     assert {p.outcome for p in state.processes} == {Outcome.OK}
     assert it.stop_due(clock.now) is None

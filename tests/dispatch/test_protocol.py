@@ -64,7 +64,7 @@ def test_a_node_arrives_as_it_was(node: Node) -> None:
 
 def test_the_end_of_a_launch_arrives_as_it_was() -> None:
     part = ProcessState("b.D0", 7, -9, Outcome.FAILED, "killed by SIGKILL", 1.0, 2.5, RateCounts(3))
-    state = LaunchState(None, Outcome.FAILED, "it broke", 0.5, None, (part,), ("n0",))
+    state = LaunchState(None, Outcome.FAILED, "it broke", (part,), ("n0",))
     message = LaunchEnded("1", state)
     assert arrived_at_coordinator(message) == message
 

@@ -253,6 +253,6 @@ def test_a_launch_that_measured_nothing_does_not_tell_the_width(coordinator: Mak
 )
 def test_what_is_told_of_launches(done: int, repeats: Repeats, text: str) -> None:
     process = ProcessState("a.D0", 1, 0, Outcome.OK, "", 10.0, 20.0)
-    launch = LaunchState(0, Outcome.OK, "", None, None, (process,))
+    launch = LaunchState(0, Outcome.OK, "", (process,))
     state = BenchmarkState("a", launches=[launch] * done, repeats=repeats)
     assert told_of_repeats(state) == text

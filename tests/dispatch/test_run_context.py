@@ -165,7 +165,7 @@ def test_of_two_runs_that_take_turns_what_one_lacks_runs_again_in_pairs(tmp_path
     """A launch whose counterpart is made much later is no pair with it."""
 
     def launch(repeat: int, outcome: Outcome = Outcome.OK) -> LaunchState:
-        return LaunchState(repeat, outcome, "", None, None)
+        return LaunchState(repeat, outcome, "")
 
     made = {}
     for name, parts in (("m.before", "abc"), ("m.after", "ab")):

@@ -237,7 +237,7 @@ def test_without_jobs_the_run_says_that_it_has_ended(story: Make, tmp_path: Path
 
 def test_launches_and_pauses_between_them_are_told(story: Make, tmp_path: Path) -> None:
     process = ProcessState("a.R0.D0", 1, 0, Outcome.OK, "", 10.0, 20.0)
-    launches = [LaunchState(k, Outcome.OK, "", None, None, (process,)) for k in range(2)]
+    launches = [LaunchState(k, Outcome.OK, "", (process,)) for k in range(2)]
     run = story("a")
     (tmp_path / "a").mkdir()
 

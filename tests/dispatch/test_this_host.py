@@ -261,7 +261,7 @@ def test_what_earlier_launches_left_is_known_to_the_runner_of_another_command(ho
     assert own is not None
     left = Survivor(os.getpid(), own.born, "b")
     told = ProcessState("b.D0", 1, None, Outcome.TIMEOUT, "late", 1.0, 2.0, survivors=(left,))
-    ended = LaunchState(None, Outcome.TIMEOUT, "late", None, None, (told,))
+    ended = LaunchState(None, Outcome.TIMEOUT, "late", (told,))
     write_record(host.dir.state_json("b"), BenchmarkState("b", launches=[ended]))
     todo = plan(benchmark("a"), benchmark("b"), nodes=1)
     with launch_runner(host.dir, todo, node(0), {}, os.environ) as runner:

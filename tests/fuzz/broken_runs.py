@@ -90,7 +90,7 @@ def _with_processes(run: Path) -> Path:
         for data in sorted(run.glob(f"{state.name}.*.data")):
             told = RateCounts(usable=1)
             ends.append(ProcessState(data.stem, 1, 0, Outcome.OK, "", 1000.0, 1060.0, told))
-        state.launches = [LaunchState(None, Outcome.OK, "", None, None, tuple(ends))]
+        state.launches = [LaunchState(None, Outcome.OK, "", tuple(ends))]
         write_record(path, state)
     return run
 

@@ -19,7 +19,7 @@ from tests.fuzz.told_lines import ODD_JSON
 _PART = ProcessState("b.D0", 7, -9, Outcome.FAILED, "killed", 1.0, 2.5, RateCounts(3))
 MESSAGES = (
     Hello(0, Node("n0", (Device(0, "0", "GPU", 80e3),), 8), "10.0.0.1", {"torch": "2"}),
-    LaunchEnded("1", LaunchState(None, Outcome.FAILED, "it broke", 0.5, None, (_PART,), ("n0",))),
+    LaunchEnded("1", LaunchState(None, Outcome.FAILED, "it broke", (_PART,), ("n0",))),
     Ports("1", (5, 6)),
     Problem("a text"),
 )

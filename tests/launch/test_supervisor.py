@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from milabench_ddp.events import Data, Ended, Event, Note, Outcome, Output, Started, Verdict
 from milabench_ddp.launch import supervisor
 from milabench_ddp.launch.child import Child
-from milabench_ddp.launch.keeper import Keeper, KeptProcess
+from milabench_ddp.launch.keeper import KeptProcess
 from milabench_ddp.launch.stop_requests import StopRequests
 from milabench_ddp.launch.supervisor import Supervisor
 from tests.support.launches import launch
@@ -33,27 +33,6 @@ def test_events_of_each_process_are_tagged_and_in_order():
         assert [e.payload["rate"] for e in mine if isinstance(e, Data)] == [1.0, 2.0]
         lines = {(e.stream, e.text) for e in mine if isinstance(e, Output)}
         assert lines == {("stdout", "out\n"), ("stderr", "err\n")}
-
-
-def test_the_skew_is_between_the_starts_of_its_processes(monkeypatch: pytest.MonkeyPatch):
-    started: list[float] = []
-
-    class Watched(Keeper):
-        def release(self) -> list[KeptProcess]:
-            found = super().release()
-            started.extend(each.started for each in found)
-            return found
-
-    monkeypatch.setattr(supervisor, "Keeper", Watched)
-    end, _ = supervise(launch(*[EMIT + "rate()"] * 8))
-    assert end.start_skew_ms is not None
-    assert end.start_skew_ms > 0
-    assert end.start_skew_ms == pytest.approx((max(started) - min(started)) * 1e3)
-
-
-def test_one_process_has_no_skew():
-    end, _ = supervise(launch(EMIT + "rate()"))
-    assert (end.start_skew_ms, end.begin_skew_ms) == (None, None)
 
 
 def test_what_a_program_leaves_behind_ends_with_it():
@@ -157,8 +136,6 @@ def test_processes_begin_to_measure_together():
     assert end.outcome is Outcome.OK
     kinds = [event.kind for event in events if isinstance(event, Note)]
     assert kinds == ["ready", "ready", "begin", "begin"]
-    begun = [e.data["time"] for e in events if isinstance(e, Note) and e.kind == "begin"]
-    assert end.begin_skew_ms == pytest.approx(abs(begun[0] - begun[1]) * 1e3)
 
 
 def test_a_process_that_dies_does_not_hold_the_barrier():

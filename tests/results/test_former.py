@@ -23,7 +23,7 @@ def made(
     os.utime(run.run_json, (1e9 - age, 1e9 - age))
     for benchmark, took in seconds.items():
         process = ProcessState(f"{benchmark}.D0", 1, 0, Outcome.OK, "", 10.0, 10.0 + took)
-        launch = LaunchState(None, Outcome.OK, "", None, None, (process,))
+        launch = LaunchState(None, Outcome.OK, "", (process,))
         state = BenchmarkState(benchmark, Status.OK, launches=[launch])
         write_record(run.state_json(benchmark), state)
     return run, found
@@ -57,7 +57,7 @@ def test_other_machines_settings_and_damaged_runs_do_not_count(tmp_path: Path) -
 def test_a_launch_that_failed_tells_no_duration(tmp_path: Path) -> None:
     run, _ = made(tmp_path, "bad", 1.0, {})
     process = ProcessState("a.D0", 1, 1, Outcome.FAILED, "no", 10.0, 11.0)
-    launch = LaunchState(None, Outcome.FAILED, "no", None, None, (process,))
+    launch = LaunchState(None, Outcome.FAILED, "no", (process,))
     write_record(run.state_json("a"), BenchmarkState("a", Status.FAILED, launches=[launch]))
     mine, found = made(tmp_path, "mine", 0.0, {})
     assert former_runs(mine, found) == FormerRuns()

@@ -15,7 +15,7 @@ from milabench_ddp.results.state import (
 )
 
 PROCESS = ProcessState("b.D0", 7, 1, Outcome.FAILED, "exit status 1", 1.0, 2.0, RateCounts(3))
-LAUNCH = LaunchState(None, Outcome.FAILED, "exit status 1", None, None, (PROCESS,), ("n0",))
+LAUNCH = LaunchState(None, Outcome.FAILED, "exit status 1", (PROCESS,), ("n0",))
 
 
 @pytest.mark.parametrize("status", ["ok", "failed", "timeout", "skipped"])

@@ -50,7 +50,6 @@ def end(
     *,
     tags: Iterable[str] = (),
     rates: Iterable[int] = (),
-    start_skew_ms: float | None = None,
 ) -> LaunchState:
     """How a node's part of a launch ended; ``rates`` counts the rates per process, 5 by default."""
     verdict = Outcome(outcome)
@@ -60,7 +59,7 @@ def end(
         count = counts[k] if counts else 5
         told = RateCounts(usable=count, ranks={0} if count else set())
         processes.append(ProcessState(tag, 1, 0, verdict, reason, 1.0, 2.0, told))
-    return LaunchState(None, verdict, reason, start_skew_ms, None, tuple(processes))
+    return LaunchState(None, verdict, reason, tuple(processes))
 
 
 def plan(*benchmarks: Any, nodes: int = 2, repeats: int = 1, **changes: Any) -> RunPlan:

@@ -57,7 +57,7 @@ def test_who_still_told_data_only_came_late(tmp_path: Path) -> None:
     run(tmp_path, "n1")
     tag, late = "b.D0.n1", Outcome.TIMEOUT
     process = ProcessState(tag, 1, -15, late, "late", 0.0, 9.0, goes_on=True)
-    launch = LaunchState(None, late, "late", None, None, (process,), NODES)
+    launch = LaunchState(None, late, "late", (process,), NODES)
     write_state(tmp_path, "failed", {"b": "timeout"}, suite={"b": {"tags": TAGS}})
     state = BenchmarkState("b", Status.TIMEOUT, "late", launches=[launch], nodes=NODES)
     write_record(RunDir(tmp_path).state_json("b"), state)
@@ -84,7 +84,7 @@ def hung(folder: Path, *calls: RankCall, outcome: Outcome = Outcome.TIMEOUT) -> 
             ProcessState(".".join(tag), 1, -15, outcome, "late", 0.0, 9.0, calls=tuple(mine))
         )
     write_state(folder, "failed", {"b": "timeout"})
-    launch = LaunchState(None, outcome, "late", None, None, tuple(processes), NODES)
+    launch = LaunchState(None, outcome, "late", tuple(processes), NODES)
     state = BenchmarkState("b", Status(outcome), "late", launches=[launch], nodes=NODES)
     write_record(RunDir(folder).state_json("b"), state)
     return found(folder, "hung_on_node")

@@ -22,7 +22,7 @@ def benchmark(folder: Path, name: str, *launches: tuple[Survivor, ...]) -> None:
     for repeat, survivors in enumerate(launches):
         tag = f"{name}.R{repeat}.D0"
         told = ProcessState(tag, 1, 0, Outcome.OK, "", 10.0, 20.0, survivors=survivors)
-        ended.append(LaunchState(repeat, Outcome.OK, "", None, None, (told,)))
+        ended.append(LaunchState(repeat, Outcome.OK, "", (told,)))
         settings = config(name, tag=[name, f"R{repeat}", "D0"])
         write(folder, tag, settings, start(), rates([1.0] * 9), end(0, outcome="ok"))
     state = BenchmarkState(name, Status.OK, launches=ended)

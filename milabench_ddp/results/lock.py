@@ -89,18 +89,18 @@ def host_of(path: Path) -> str:
 def kill_holder(path: Path) -> None:
     """SIGKILL the process that holds the lock of a file, if it is one of this host."""
     host, pid, started = _holder(path)
-    with suppress(OSError, ValueError):
-        if host == _host() and _started(int(pid)) == started:
-            os.kill(int(pid), signal.SIGKILL)
+    if host == _host() and _started(pid) == started:
+        with suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
 
 
-def _holder(path: Path) -> tuple[str, str, str]:
+def _holder(path: Path) -> tuple[str, int, str]:
     """The host, the pid and the start of the process in a lock; empty if that is not known."""
     try:
-        host, pid, *started = read_bytes(path, _MOST).decode().split()
+        host, pid, started = read_bytes(path, _MOST).decode().split()
+        return host, int(pid), started
     except (OSError, ValueError):
-        return "", "", ""
-    return host, pid, "".join(started)
+        return "", 0, ""
 
 
 def is_alive(folder: Path) -> bool:
@@ -115,7 +115,7 @@ def is_alive(folder: Path) -> bool:
     except BlockingIOError:
         return True
     except OSError:
-        return not _is_stale(fd)
+        return not _is_stale(folder / _LOCK)
     finally:
         os.close(fd)
     return False
@@ -152,7 +152,7 @@ def _try(path: Path) -> int | None:
         is_mine = False
     except OSError:  # no locks on this file system: the process that made the file has it
         is_mine = is_new
-        if not is_new and _is_stale(fd):
+        if not is_new and _is_stale(path):
             _remove_stale(path, fd)
     if is_mine:
         return fd
@@ -183,13 +183,10 @@ def _is_same(fd: int, path: Path) -> bool:
     return False
 
 
-def _is_stale(fd: int) -> bool:
-    try:
-        host, pid, started = os.pread(fd, _MOST, 0).decode().split()
-        was = int(pid)
-    except (OSError, ValueError):
-        return False
-    return host == _host() and _started(was) != started
+def _is_stale(path: Path) -> bool:
+    """Whether a process of this host is in a lock that is gone."""
+    host, pid, started = _holder(path)
+    return host == _host() and _started(pid) != started
 
 
 def _host() -> str:

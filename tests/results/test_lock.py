@@ -159,8 +159,8 @@ def test_without_locks_of_two_that_see_a_process_gone_one_takes_its_place(
     has_taken, has_seen = threading.Event(), threading.Event()
     real = lock._is_stale
 
-    def seen_early(fd: int) -> bool:
-        found = real(fd)
+    def seen_early(path: Path) -> bool:
+        found = real(path)
         if threading.current_thread() is not threading.main_thread():
             has_seen.set()
             has_taken.wait(60)

@@ -23,41 +23,30 @@ if TYPE_CHECKING:
 else:
     Doubles = array  # Python 3.11 knows no other name for it as it runs
 
-EXACT = 2**53  # each whole number up to it is a double
 SHORT = 1 << 13  # numbers: a column of so few stays in memory
 HUGE = 2**1000  # a larger whole number is no double
 WORD = 8  # bytes of a double
 NOTHING: Mapping[int, object] = {}
 
 
-def doubles(told: Sequence[Any]) -> Doubles:
-    """What lines told as doubles; NaN where it is not a number, or is too large for one."""
+def doubles(told: Sequence[Any]) -> tuple[Doubles, dict[int, object]]:
+    """What lines told as doubles; NaN where it is no number, or is too large for one.
+
+    What is NaN so is also returned as it was told, by its place, but where nothing was told.
+    """
     kinds = set(map(type, told))
     if UnsetType in kinds:
         told = [nan if value is UNSET else value for value in told]
         kinds -= {UnsetType}
     if kinds <= {float, int}:
         with suppress(OverflowError):  # a whole number of 400 digits
-            return array("d", told)
-    return array("d", map(_double, told))
+            return array("d", told), {}
+    odd = {place: value for place, value in enumerate(told) if not _is_double(value)}
+    return array("d", [nan if k in odd else value for k, value in enumerate(told)]), odd
 
 
-def _double(value: object) -> float:
-    if type(value) is float or (type(value) is int and abs(value) < HUGE):
-        return float(value)
-    return nan
-
-
-def not_doubles(told: Sequence[Any]) -> dict[int, object]:
-    """What no double is equal to, by its place."""
-    kinds = set(map(type, told))
-    if kinds <= {float} or (kinds <= {float, int} and max(told) <= EXACT and min(told) >= -EXACT):
-        return {}
-    odd = {}
-    for place, value in enumerate(told):
-        if type(value) is not float and not (type(value) is int and abs(value) <= EXACT):
-            odd[place] = value
-    return odd
+def _is_double(value: object) -> bool:
+    return type(value) is float or (type(value) is int and abs(value) < HUGE)
 
 
 class Scratch:
@@ -92,7 +81,7 @@ class NumberColumn:
     """Numbers in the order of their lines; NaN in the place of what is none."""
 
     def __init__(self) -> None:
-        self.odd: dict[int, object] = {}  # by place: what no double is, as it was told
+        self.odd: dict[int, object] = {}  # by place: what is no number, as it was told
         self.is_whole = True  # all were written as whole numbers
         self._count = 0
         self._equal = nan  # each of them, while they have no array of their own
@@ -104,9 +93,7 @@ class NumberColumn:
 
     def __getitem__(self, place: int) -> float:
         value = float(self.values()[place])
-        if not self.is_whole:
-            return value
-        return self.odd.get(place % self._count, int(value))  # type: ignore[return-value]
+        return int(value) if self.is_whole else value
 
     def __iter__(self) -> Iterator[object]:
         for place, value in enumerate(self.values().tolist()):
@@ -118,7 +105,7 @@ class NumberColumn:
 
     def extend(self, told: Sequence[object]) -> None:
         self.is_whole = self.is_whole and set(map(type, told)) <= {int}
-        self.add(doubles(told), not_doubles(told))
+        self.add(*doubles(told))
 
     def add(self, values: Doubles | Floats, odd: Mapping[int, object] = NOTHING) -> None:
         """Add numbers, and what was told instead of them, by its place among these."""

@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from ..metric_line import LARGEST
 from ..numerics import Floats, Marks, np
-from .columns import MetricColumn, doubles, not_doubles
+from .columns import MetricColumn, doubles
 from .defects import DefectKind
 from .rates import are_rates, is_rank, is_warmup, training_rate
 from .records import FACTS, Payload, Record
@@ -121,9 +121,10 @@ class PayloadReader:
         record = self._record
         columns = {}
         for name in ("steps", "step", "time", "elapsed", "arrived"):
-            values = np.array(doubles(_column(payloads, name)))
+            values = np.array(doubles(_column(payloads, name))[0])
             columns[name] = np.where(np.abs(values) < LARGEST, values, nan)
-        rate = columns["rate"] = np.array(doubles(rates))
+        numbers, odd = doubles(rates)
+        rate = columns["rate"] = np.array(numbers)
         ranks, units = _column(payloads, "rank"), _column(payloads, "units")
         warmup = _column(payloads, "warmup")
         columns["rank"] = np.array(_ranks(ranks, record.own_rank or 0), float)
@@ -142,7 +143,7 @@ class PayloadReader:
             repeated[known] = self._lines.add(*told)
         report(DefectKind.REPEATED_RATE, repeated != 0)
         report(DefectKind.BAD_RATE, ~is_usable)
-        record.rates.add(columns, not_doubles(rates))
+        record.rates.add(columns, odd)
         texts = (text for text in units if text and isinstance(text, str))
         record.units = record.units or next(texts, "")
         is_positive = counted_together = is_usable & (rate > 0)
@@ -176,7 +177,7 @@ class PayloadReader:
     def _add_numbers(
         self, name: str, told: Mapping[int, object], ranks: Sequence[int], seen: Floats
     ) -> None:
-        is_number = np.abs(np.array(doubles(list(told.values())))) < LARGEST
+        is_number = np.abs(np.array(doubles(list(told.values()))[0])) < LARGEST
         for value in compress(told.values(), (~is_number).tolist()):
             if isinstance(value, float | str) and str(value).lower() in NOT_FINITE:
                 self._record.not_finite.setdefault(name, Counter())[str(value)] += 1

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from milabench_ddp.results.columns import doubles, not_doubles
+from milabench_ddp.results.columns import doubles
 from milabench_ddp.results.rate_columns import RateColumns, Rates
 from milabench_ddp.results.rates import is_finite
 
@@ -27,7 +27,7 @@ def rate_columns(observations: Iterable[Observation]) -> RateColumns:
     rates = Rates()
     for name, told in zip(Observation._fields, zip(*observations, strict=True), strict=False):
         if name == "rate":
-            rates.rate.add(doubles(told), not_doubles(told))
+            rates.rate.add(*doubles(told))
         else:
             values = [
                 float(value) if isinstance(value, bool) or is_finite(value) else nan

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
@@ -162,12 +162,14 @@ def read_record(path: Path, kind: type[T], prepared: Callable[[bytes], bytes] = 
     """
     try:
         return decode(prepared(read_bytes(path)), kind)
-    except OSError as error:
+    except (OSError, ValueError) as error:
+        refuse(path, error)
+
+
+def refuse(path: Path, error: OSError | ValueError) -> NoReturn:
+    if isinstance(error, OSError):
         raise RunDirError(f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise RunDirError(
-            f"{path} was not written by this version of milabench: {error}"
-        ) from error
+    raise RunDirError(f"{path} was not written by this version of milabench: {error}") from error
 
 
 def encode_shown(record: object) -> bytes:

@@ -1,11 +1,19 @@
 """Defects of result files: what is wrong with them, and where."""
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
+from typing import TypeVar
 
 from msgspec import Struct
 
+from ..codec import convert, loads
 from ..errors import shortened
+from ..files import read_bytes
+
+T = TypeVar("T")
+OnDefect = Callable[[Path, OSError | ValueError], None]
+"""Gets the path of a damaged file, and the error that reading it raised."""
 
 
 class DefectKind(StrEnum):
@@ -54,3 +62,14 @@ class FileDefect(Struct, frozen=True):
         what = f"{self.kind} ({shortened(self.detail)})" if self.detail else str(self.kind)
         again = f"; and {self.count - 1} more" if self.count > 1 else ""
         return f"{where}: {what}{again}"
+
+
+def read_unless_damaged(path: Path, kind: type[T], on_defect: OnDefect) -> T | None:
+    """The record in a file; None if there is none, or it is damaged, as ``on_defect`` is told."""
+    try:
+        return convert(loads(read_bytes(path)), kind)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        on_defect(path, error)
+        return None

@@ -1,14 +1,10 @@
 """The isolation of nodes by which a benchmark failed: the file ``<benchmark>/isolation.json``."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 from msgspec import Struct, field
 
-from ..codec import decode
 from ..events import Outcome
-from ..files import read_bytes
 from ..plan.isolate import Condemned
+from .defects import OnDefect, read_unless_damaged
 from .run_dir import RunDir
 
 
@@ -43,15 +39,6 @@ class IsolationRecord(Struct):
     is_open: bool = True  # it goes on, or `--resume` goes on with it
 
 
-def read_isolation(
-    run: RunDir, benchmark: str, on_defect: Callable[[Path, OSError | ValueError], None]
-) -> IsolationRecord | None:
+def read_isolation(run: RunDir, benchmark: str, on_defect: OnDefect) -> IsolationRecord | None:
     """The isolation of a benchmark; None if there is none, or it is damaged."""
-    path = run.isolation_json(benchmark)
-    try:
-        return decode(read_bytes(path), IsolationRecord)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        on_defect(path, error)
-        return None
+    return read_unless_damaged(run.isolation_json(benchmark), IsolationRecord, on_defect)

@@ -4,25 +4,23 @@ The coordinator of the nodes writes them; ``run``, ``watch`` and ``report`` read
 """
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from enum import StrEnum
 from itertools import chain
-from pathlib import Path
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ..codec import decode, write_record
+from ..codec import write_record
 from ..config.audited import audited, text_of_values
 from ..errors import RunDirError
-from ..files import read_bytes
 from ..hostlist import natural, shown_nodes
 from ..node_settings import Settings
+from .defects import OnDefect, read_unless_damaged
 from .run_dir import RunDir
 
 CLOCK_LIMIT = 0.5  # seconds by which a clock may be off before that is told
-OnDefect = Callable[[Path, OSError | ValueError], None]
 
 
 class NodeStatus(StrEnum):
@@ -128,10 +126,8 @@ def read_nodes(run: RunDir, on_defect: OnDefect) -> dict[str, NodeState]:
     """The nodes of a run by name; none where a run has no agents, or is of an earlier version."""
     nodes = {}
     for path in sorted(run.nodes.glob("*.json"), key=lambda path: natural(path.stem)):
-        try:
-            nodes[path.stem] = decode(read_bytes(path), NodeState)
-        except (OSError, ValueError) as error:
-            on_defect(path, error)
+        if state := read_unless_damaged(path, NodeState, on_defect):
+            nodes[path.stem] = state
     return nodes
 
 

@@ -5,15 +5,15 @@ Its run is then lost, too, unless the cluster's scheduler still has jobs for it.
 waits in a run that has ended will never begin: it is cancelled with its run, or not begun.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..codec import convert, loads, read_record
+from ..codec import convert, read_record, refuse
 from ..config.schema import SkipKind
 from ..errors import RunDirError
 from ..events import Outcome, Status
-from ..files import read_bytes
+from .defects import OnDefect, read_unless_damaged
 from .isolation import IsolationRecord, read_isolation
 from .lock import is_alive
 from .node_state import read_nodes
@@ -24,14 +24,6 @@ CUT_OFF = "the run was cut off"
 DAMAGED = "its state cannot be read"
 NEVER_BEGAN = "the run ended before it began"
 GONE = "its state is missing, though it began"
-OnDefect = Callable[[Path, OSError | ValueError], None]
-"""Gets the path of a damaged file, and the error that reading it raised."""
-
-
-def refuse(path: Path, error: OSError | ValueError) -> None:
-    if isinstance(error, OSError):
-        raise RunDirError(f"cannot read {path}: {error.strerror}") from error
-    raise RunDirError(f"{path} was not written by this version of milabench: {error}") from error
 
 
 def refuse_newer(path: Path, schema: object, known: int) -> None:
@@ -65,7 +57,7 @@ def read_state(run: RunDir, on_defect: OnDefect) -> RunState | None:
     Raises:
         RunDirError: a newer milabench wrote it.
     """
-    raw = _read_object(run.run_json, on_defect)
+    raw = read_unless_damaged(run.run_json, dict[str, Any], on_defect)
     if not raw:
         return None
     refuse_newer(run.run_json, raw.get("schema"), SCHEMA)
@@ -109,7 +101,7 @@ def read_benchmark(run: RunDir, name: str, on_defect: OnDefect = refuse) -> Benc
         RunDirError: it is damaged, unless ``on_defect`` is given.
     """
     path = run.state_json(name)
-    raw = _read_object(path, on_defect)
+    raw = read_unless_damaged(path, dict[str, Any], on_defect)
     return None if raw is None else _checked(raw, path, run.benchmark(name), on_defect)
 
 
@@ -166,17 +158,6 @@ def _settle(
             unended = Status.LOST if has_begun else Status.NOT_BEGUN
             state.status = Status.CANCELLED if is_cancelled else unended
             state.reason = GONE if has_begun else NEVER_BEGAN
-
-
-def _read_object(path: Path, on_defect: OnDefect) -> dict[str, object] | None:
-    try:
-        found = loads(read_bytes(path))
-        return convert(found, dict[str, Any])
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        on_defect(path, error)
-        return None
 
 
 def _upgraded_header(raw: Mapping[str, object]) -> Mapping[str, object]:

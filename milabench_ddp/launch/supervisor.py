@@ -209,20 +209,20 @@ class Supervisor:
         # All end together: ending one alone would unload its device while others are measured.
         if self._alive and all(child.observed.has_enough for child in self._alive):
             self._policy.stop(now, Verdict(Outcome.OK, "it had enough observations"))
-        stage, verdict = self._policy.advance(now), self._policy.verdict
-        if stage is Stage.TERMINATED and verdict is not None and is_hang(verdict):
-            self._look(self._alive)
-            self._witness("hangs or waits, and still runs")
-        for child in self._alive:
-            if stage is Stage.TERMINATED:
-                child.terminate()
-            elif stage is Stage.KILLED:
-                child.kill()
-        if stage is Stage.TERMINATED:
-            self._policy.begin_grace(self._clock())
-        if stage is Stage.GIVEN_UP:
-            for child in list(self._alive):
-                self._finish(child)
+        match self._policy.advance(now), self._policy.verdict:
+            case Stage.TERMINATED, Verdict() as verdict:
+                if is_hang(verdict):
+                    self._look(self._alive)
+                    self._witness("hangs or waits, and still runs")
+                for child in self._alive:
+                    child.terminate()
+                self._policy.begin_grace(self._clock())
+            case Stage.KILLED, _:
+                for child in self._alive:
+                    child.kill()
+            case Stage.GIVEN_UP, _:
+                for child in list(self._alive):
+                    self._finish(child)
 
     def _look(self, children: Sequence[Child], settle: float = 0.0) -> None:
         new = [child for child in children if not child.looked]

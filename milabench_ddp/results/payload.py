@@ -1,7 +1,7 @@
 """Adds the payloads of metric lines to a `Record`, those of many lines at once."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from itertools import compress
 from math import inf, nan
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import UNSET
 
 from ..metric_line import LARGEST
-from ..numerics import Floats, Marks, np
+from ..numerics import Counts, Floats, Marks, np
 from .columns import MetricColumn, doubles
 from .defects import DefectKind
 from .rates import are_rates, is_rank, is_warmup, training_rate
@@ -21,8 +21,8 @@ OF_RATES = frozenset({"rank", "step", "steps", "time", "elapsed", "arrived", "ta
 NOT_NUMBERS = WITHOUT_NUMBERS | {"rate", "train_rate", "warmup", "first_bucket"}
 NOT_FINITE = ("nan", "inf", "-inf", "infinity", "-infinity")  # as texts, too: JSON has none
 
-Report = Callable[[DefectKind, Sequence[int]], None]
-"""Takes a kind of defect, and the places of the payloads that have it."""
+Flaw = tuple[DefectKind, Sequence[int]]
+"""A kind of defect, and the places of the payloads that have it, which may be none."""
 
 
 MIX = 0xFF51AFD7ED558CCD  # of A. Appleby's MurmurHash3
@@ -63,25 +63,25 @@ class RepeatedLines:
 
 
 class PayloadReader:
-    """Adds payloads to a record; a damaged part is left out and reported as a defect."""
+    """Adds payloads to a record; a damaged part is left out, and is a flaw."""
 
     def __init__(self, record: Record) -> None:
         self._record = record
         self._lines = RepeatedLines()
 
-    def add(self, payloads: Sequence[Payload], report: Report) -> None:
+    def add(self, payloads: Sequence[Payload]) -> Iterator[Flaw]:
         told: dict[str, dict[int, Any]] = defaultdict(dict)  # by name and place
         for place, payload in enumerate(payloads):
             for name, value in payload.items():
                 if name not in OF_RATES:
                     told[name][place] = value
         rated = told.get("rate", {}).keys() | told.get("train_rate", {}).keys()
-        seen = self._add_rates(payloads, sorted(rated), report)
+        seen = yield from self._add_rates(payloads, sorted(rated))
         if "loss" in told:
             self._record.losses.extend(list(told["loss"].values()))
         for place in sorted({place for name in SPECIAL.intersection(told) for place in told[name]}):
             for kind in add_special(self._record, payloads[place]):
-                report(kind, [place])
+                yield kind, [place]
         ranks = _ranks(_column(payloads, "rank"), 0)
         warm = [place for place, said in told.get("warmup", {}).items() if is_warmup(said)]
         for name, values in told.items():
@@ -91,8 +91,8 @@ class PayloadReader:
                 self._add_named(name, values, ranks, seen)
 
     def _add_rates(
-        self, payloads: Sequence[Payload], places: Sequence[int], report: Report
-    ) -> Floats:
+        self, payloads: Sequence[Payload], places: Sequence[int]
+    ) -> Generator[Flaw, None, Floats]:
         """Add the training rates; return how many usable ones there are up to each payload."""
         before = self._record.told.usable
         usable = np.zeros(len(payloads))
@@ -106,17 +106,15 @@ class PayloadReader:
                 there.append(place)
         if there:
             lines = [payloads[place] for place in there]
-            usable[there] = self._add_observations(
-                rates, lines, lambda kind, marks: report(kind, np.array(there)[marks].tolist())
-            )
+            usable[there] = yield from self._add_observations(rates, lines, np.array(there))
         return before + np.cumsum(usable)
 
     def _add_observations(
         self,
         rates: Sequence[object],
         payloads: Sequence[Payload],
-        report: Callable[[DefectKind, Marks], None],
-    ) -> Marks:
+        places: Counts,
+    ) -> Generator[Flaw, None, Marks]:
         """Add rates, and what their lines tell; return which are usable and after the warm-up."""
         record = self._record
         columns = {}
@@ -134,15 +132,15 @@ class PayloadReader:
         columns["steps"] = np.where(is_count, steps, nan)
         if not is_count.all():
             is_told = np.array([payload.get("steps") is not None for payload in payloads])
-            report(DefectKind.BAD_STEP_COUNT, is_told & ~is_count)
+            yield DefectKind.BAD_STEP_COUNT, places[is_told & ~is_count].tolist()
         step, time = columns["step"], columns["time"]
         repeated = columns["repeated"] = np.zeros(len(rate))
         known = np.isfinite(step) & np.isfinite(time) & (np.abs(rate) < LARGEST)
         if known.any():
             told = (columns[name][known] for name in ("rank", "step", "time", "rate"))
             repeated[known] = self._lines.add(*told)
-        report(DefectKind.REPEATED_RATE, repeated != 0)
-        report(DefectKind.BAD_RATE, ~is_usable)
+        yield DefectKind.REPEATED_RATE, places[repeated != 0].tolist()
+        yield DefectKind.BAD_RATE, places[~is_usable].tolist()
         record.rates.add(columns, odd)
         texts = (text for text in units if text and isinstance(text, str))
         record.units = record.units or next(texts, "")

@@ -132,15 +132,13 @@ class _EventReader:
         self._take_payloads(payloads)
 
     def _take_payloads(self, payloads: Mapping[int, Payload]) -> None:
+        if not payloads:
+            return
+        self._events.add("data")
         numbers = list(payloads)
-
-        def report(kind: DefectKind, places: Sequence[int]) -> None:
+        for kind, places in self._payloads.add(list(payloads.values())):
             if places:
                 self.defect(kind, numbers[places[0]], count=len(places))
-
-        if payloads:
-            self._events.add("data")
-            self._payloads.add(list(payloads.values()), report)
 
     def _one_by_one(
         self, lines: Iterable[tuple[int, bytes]], cut_off: int

@@ -1,23 +1,25 @@
 """How long a run will take: in a sentence before it begins, and for its display."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..config.schema import Benchmark
 from ..dispatch.run_context import RunPlan
 from ..display.run_progress import Outline
 from ..errors import count_text
-from ..report.pooling import devices_of
 from ..report.statistics.stopping import LEAST
-from ..results.former import FormerRuns, former_runs
+from ..results.former import former_runs
 from ..results.run_dir import RunDir
 from ..results.state import RunHeader
 from ..table import duration_text, given_percent_text
 
 
-def forecast(plan: RunPlan, benchmarks: Sequence[Benchmark], former: FormerRuns) -> str:
+def forecast(plan: RunPlan, benchmarks: Sequence[Benchmark], former: Mapping[str, float]) -> str:
     """How often benchmarks are launched, and how long that takes by former runs; may be empty.
 
-    Such as ``5 to 20 launches of each, until ±1%: 12 min to 48 min, by first``.
+    Such as ``5 to 20 launches of each, until ±1%: 12 min to 48 min, by former runs``.
+
+    Args:
+        former: the seconds of a launch, by benchmark.
     """
     least = plan.repeats if plan.until is None else LEAST
     often = ""
@@ -26,17 +28,16 @@ def forecast(plan: RunPlan, benchmarks: Sequence[Benchmark], former: FormerRuns)
         often = f"{count} launches of each, until ±{given_percent_text(plan.until)}"
     elif least > 1:
         often = f"{least} launches of each"
-    known = [each for each in benchmarks if each.name in former.seconds]
+    known = [each for each in benchmarks if each.name in former]
     if not known:
         return f"{often}: the first ones tell how long they take" if often else ""
     # of nodes that are always busy
     share = {each.name: each.size(plan.nodes) / plan.nodes for each in known}
-    once = sum(former.seconds[each.name] * share[each.name] for each in known)
+    once = sum(former[each.name] * share[each.name] for each in known)
     long = f"about {duration_text(least * once)}"
     if plan.repeats > least:
         long = f"{duration_text(least * once)} to {duration_text(plan.repeats * once)}"
-    by = f"by {former.runs[0]}" if len(former.runs) == 1 else f"by {len(former.runs)} former runs"
-    text = ": ".join(filter(None, [often, f"{long}, {by}"]))
+    text = ": ".join(filter(None, [often, f"{long}, by former runs"]))
     new = len(benchmarks) - len(known)
     if new:
         text += f", without {count_text(new, 'benchmark')} that none of them had"
@@ -52,15 +53,10 @@ def outline(
         plan: of the run; None if it cannot be read.
         is_watched: whether another command runs it.
     """
-    host = header.machine.get("host")
-    name = str(host.get("name") or "") if isinstance(host, dict) else ""
-    place = ", ".join(filter(None, [name, devices_of(header.machine)]))
     launches = 1
     if plan is not None:
         launches = plan.repeats if plan.until is None else LEAST
-        if plan.runner is not None:
-            place = count_text(plan.nodes, "node")
     sends_events = plan is not None and plan.runner is None and not is_watched
-    seconds = former_runs(run, header, with_own=is_watched).seconds
+    seconds = former_runs(run, header, with_own=is_watched)
     side = run.name if header.sides and not is_watched else ""
-    return Outline(names, launches, seconds, place, run, sends_events, side)
+    return Outline(names, launches, seconds, run, sends_events, side)

@@ -29,7 +29,6 @@ LEFT_OUT = ("nodes", "loss", "launch", "phase")  # where it is too narrow, the f
 LEAST_NAME = 20  # characters of a name that are shown, or a third of the width
 PROBLEMS = 3  # the last ones
 OF_DEVICES = 4  # lines for the devices of a benchmark
-LONGEST_INDEX = 9  # digits of the index of a device
 LOW = 8  # lines: with fewer, only what runs is shown below the sum
 
 
@@ -72,11 +71,7 @@ def _head(known: RunProgress, width: int) -> str:
     paused = f", {len(known.paused)} between launches" if known.paused else ""
     now = f"{len(known.running)} running{paused}, {len(known.waiting)} waiting"
     text = f"{ended} of {total} benchmarks{outcomes}, {now}{rest}"
-    if len(text) > width:
-        text = f"{ended} of {total} benchmarks{outcomes}{rest}"
-    place = known.outline.place
-    gap = width - len(text) - len(place)
-    return f"{text}{' ' * gap}{place}" if place and gap >= 2 else text
+    return text if len(text) <= width else f"{ended} of {total} benchmarks{outcomes}{rest}"
 
 
 def _running(known: RunProgress, width: int, room: int) -> list[StyledLine]:
@@ -104,16 +99,12 @@ def _running(known: RunProgress, width: int, room: int) -> list[StyledLine]:
 def _table(known: RunProgress, benchmarks: Sequence[RunningBenchmark], width: int) -> list[str]:
     rows = [_cells(known, each, max(LEAST_NAME, width // 3)) for each in benchmarks]
     for count in range(len(LEFT_OUT) + 1):
-        kept = [column for column in COLUMNS if column.name not in LEFT_OUT[:count]]
-        lines = _lines(kept, rows)
+        kept = tuple(column for column in COLUMNS if column.name not in LEFT_OUT[:count])
+        values = tuple(tuple(row[column.name] for column in kept) for row in rows)
+        lines = list(text_lines(without_unknown(Table(kept, values)), "  "))
         if max(map(len, lines)) <= width:
             break
     return lines
-
-
-def _lines(columns: Sequence[Column], rows: Sequence[Mapping[str, str]]) -> list[str]:
-    values = [tuple(row[column.name] for column in columns) for row in rows]
-    return list(text_lines(without_unknown(Table(tuple(columns), tuple(values))), "  "))
 
 
 def _cells(known: RunProgress, benchmark: RunningBenchmark, longest: int) -> dict[str, str]:
@@ -143,7 +134,8 @@ def _devices(benchmark: RunningBenchmark, width: int, room: int) -> list[str]:
         return []
     lines: list[str] = []
     before = ""
-    for (node, index), now in sorted(benchmark.devices.items(), key=_place):
+    for node, index in sorted(benchmark.devices, key=lambda place: tuple(map(natural, place))):
+        now = benchmark.devices[node, index]
         load = "-" if now.load is None else f"{now.load:.0%}"
         cell = f"  {index} {load}"
         if now.used is not None:
@@ -156,12 +148,6 @@ def _devices(benchmark: RunningBenchmark, width: int, room: int) -> list[str]:
             lines.append(" " * len(label))
         lines[-1] += cell
     return lines if len(lines) <= room else [_of_all(benchmark.devices)]
-
-
-def _place(item: tuple[tuple[str, str], DeviceSample]) -> tuple[object, int, str]:
-    node, index = item[0]
-    is_number = index.isdecimal() and len(index) <= LONGEST_INDEX
-    return natural(node), int(index) if is_number else 0, index
 
 
 def _gib(mib: float) -> str:

@@ -27,7 +27,6 @@ class Outline(Struct, frozen=True):
     benchmarks: Sequence[str] = ()  # by name, in their order
     launches: int = 1  # of each, as far as is known
     seconds: Mapping[str, float] = field(default_factory=dict)  # of a launch, by benchmark
-    place: str = ""  # the devices, in a few words
     run: RunDir | None = None  # where its files are; None if they are not read
     sends_events: bool = True  # whether what happens in processes is told, and not only on disk
     side: str = ""  # its name, if another run takes turns with it: its lines begin with that

@@ -7,8 +7,6 @@ machine. Only the folder of the runs is looked at, and of it only the newest run
 from collections.abc import Mapping
 from contextlib import suppress
 
-from msgspec import Struct, field
-
 from ..errors import RunDirError
 from .read_state import ignore, read_benchmark, read_header
 from .records import mapping_or_empty
@@ -18,21 +16,13 @@ from .state import RunHeader
 NEWEST = 20  # former runs to look at
 
 
-class FormerRuns(Struct, frozen=True):
-    """The mean duration of the launches of each benchmark in the newest run that had it."""
-
-    seconds: Mapping[str, float] = field(default_factory=dict)  # of a launch, by benchmark
-    runs: tuple[str, ...] = ()  # their names, the newest first
-
-
-def former_runs(run: RunDir, header: RunHeader, *, with_own: bool = False) -> FormerRuns:
-    """The former runs in the folder of a run that tell how long its benchmarks take.
+def former_runs(run: RunDir, header: RunHeader, *, with_own: bool = False) -> Mapping[str, float]:
+    """The mean seconds of a launch of each benchmark in the newest run that had it.
 
     Args:
         with_own: whether what has ended in the run itself counts, too, and first.
     """
     seconds: dict[str, float] = {}
-    used = []
     ages = {}
     for path in run.path.parent.glob("*/run.json"):
         with suppress(OSError):  # it was removed meanwhile
@@ -41,13 +31,10 @@ def former_runs(run: RunDir, header: RunHeader, *, with_own: bool = False) -> Fo
     newest = sorted(ages, key=lambda path: -ages[path])[:NEWEST]
     for path in [run.path] * with_own + newest:
         missing = [name for name in header.suite if name not in seconds]
-        found = _seconds(RunDir(path), header, missing)
-        if found:
-            seconds |= found
-            used.append(path.name)
+        seconds |= _seconds(RunDir(path), header, missing)
         if len(seconds) == len(header.suite):
             break
-    return FormerRuns(seconds, tuple(used))
+    return seconds
 
 
 def _seconds(former: RunDir, header: RunHeader, names: list[str]) -> dict[str, float]:

@@ -35,7 +35,7 @@ def begun(outline: Outline) -> tuple[RunProgress, Clock]:
 
 def a_node_of_8_gpus() -> RunProgress:
     seconds = dict.fromkeys(OF_SUITE, 60.0)
-    known, clock = begun(Outline(OF_SUITE, seconds=seconds, place="node3, 8 x NVIDIA H100"))
+    known, clock = begun(Outline(OF_SUITE, seconds=seconds))
     warning = "warning  flops-bf16.D1: its rate still falls by 2.8%, from 748.2 to 727.5"
     known.begin("flops-bf16", [], 600.0)
     clock.sleep(62.0)
@@ -52,7 +52,7 @@ def a_node_of_8_gpus() -> RunProgress:
 
 
 def a_cpu_with_repeats() -> RunProgress:
-    known, clock = begun(Outline(("flops", "resnet50"), launches=5, place="vm, no GPU"))
+    known, clock = begun(Outline(("flops", "resnet50"), launches=5))
     known.begin("flops", [], 60.0)
     clock.sleep(12.0)
     known.launch_ended("flops", LaunchCount(1, 5, 12.0), pauses=True)
@@ -63,7 +63,7 @@ def a_cpu_with_repeats() -> RunProgress:
 
 
 def a_sweep_of_300_over_16_nodes() -> RunProgress:
-    known, clock = begun(Outline(MANY, place="16 nodes"))
+    known, clock = begun(Outline(MANY))
     for name in MANY[:40]:
         known.begin(name, ["node0"], 600.0)
         clock.sleep(10.0)

@@ -4,7 +4,7 @@ from typing import Any
 
 from milabench_ddp.codec import write_record
 from milabench_ddp.events import Outcome, Status
-from milabench_ddp.results.former import NEWEST, FormerRuns, former_runs
+from milabench_ddp.results.former import NEWEST, former_runs
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.state import BenchmarkState, LaunchState, ProcessState, RunHeader
 from tests.support.run_headers import header
@@ -33,9 +33,9 @@ def test_the_newest_run_that_had_a_benchmark_counts(tmp_path: Path) -> None:
     made(tmp_path, "old", 300.0, {"a": 10.0, "b": 20.0})
     made(tmp_path, "new", 200.0, {"a": 12.0})
     run, found = made(tmp_path, "mine", 0.0, {"b": 99.0})
-    assert former_runs(run, found) == FormerRuns({"a": 12.0, "b": 20.0}, ("new", "old"))
+    assert former_runs(run, found) == {"a": 12.0, "b": 20.0}
     watched = former_runs(run, found, with_own=True)
-    assert watched == FormerRuns({"b": 99.0, "a": 12.0}, ("mine", "new"))
+    assert watched == {"b": 99.0, "a": 12.0}
 
 
 def test_other_machines_settings_and_damaged_runs_do_not_count(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_other_machines_settings_and_damaged_runs_do_not_count(tmp_path: Path) -
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "run.json").write_text("{")
     run, found = made(tmp_path, "mine", 0.0, {})
-    assert former_runs(run, found) == FormerRuns({"b": 3.0}, ("longer",))
+    assert former_runs(run, found) == {"b": 3.0}
 
 
 def test_a_launch_that_failed_tells_no_duration(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_a_launch_that_failed_tells_no_duration(tmp_path: Path) -> None:
     launch = LaunchState(None, Outcome.FAILED, "no", (process,))
     write_record(run.state_json("a"), BenchmarkState("a", Status.FAILED, launches=[launch]))
     mine, found = made(tmp_path, "mine", 0.0, {})
-    assert former_runs(mine, found) == FormerRuns()
+    assert former_runs(mine, found) == {}
 
 
 def test_only_the_newest_are_looked_at(tmp_path: Path) -> None:
@@ -68,4 +68,4 @@ def test_only_the_newest_are_looked_at(tmp_path: Path) -> None:
     for age in range(NEWEST):
         made(tmp_path, f"r{age}", float(age + 1), {})
     run, found = made(tmp_path, "mine", 0.0, {})
-    assert former_runs(run, found).seconds == {}
+    assert former_runs(run, found) == {}

@@ -79,9 +79,7 @@ def _running(known: RunProgress, width: int, room: int) -> list[StyledLine]:
     running = list(known.running.values())
     if not running or room < 1:
         return []
-    shown = running[: max(1, room - 1)]
-    if len(shown) < len(running) and len(shown) > 1:
-        shown = shown[:-1]  # the last line says how many more
+    shown = running[: max(1, room - 2)]  # below the heading, and above how many more run
     header, *rows = _table(known, shown, width)
     lines = [StyledLine(header, "dim")] if room > 1 else []
     more = len(running) - len(shown)

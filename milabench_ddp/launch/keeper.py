@@ -100,7 +100,8 @@ class Keeper:
             ours.callback(os.close, life)
             waits, self._release = os.pipe()
             theirs.callback(os.close, waits)
-            ours.callback(self._close_release)
+            self._latch = ours.enter_context(ExitStack())
+            self._latch.callback(os.close, self._release)
             given = [read, waits]
             for _ in processes:
                 kept, sent = _ends()
@@ -135,7 +136,7 @@ class Keeper:
         if len(waiting) > 1:
             moment += _NOTICE_NS
         os.write(self._release, b"%020d" % moment * len(waiting))
-        self._close_release()
+        self._latch.close()
         return list(map(self._kept, self._processes, self._own, arrived))
 
     def _kept(self, process: Process, ends: tuple[int, int, int], message: bytes) -> KeptProcess:
@@ -181,11 +182,6 @@ class Keeper:
             self._popen.kill()
             with suppress(subprocess.TimeoutExpired):
                 self._popen.wait(reap.LIMIT)
-
-    def _close_release(self) -> None:
-        if self._release >= 0:
-            os.close(self._release)
-            self._release = -1
 
 
 def _ends() -> tuple[tuple[int, int, int], tuple[int, int, int]]:

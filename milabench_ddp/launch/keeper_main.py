@@ -111,7 +111,8 @@ class _ProcessKeeper:
         for fd in (executes, self._stdout, self._stderr, self._release):
             os.close(fd)
         _leave_streams()
-        self._tell(EXECUTED + _read_all(executed))
+        with open(executed, "rb") as report:
+            self._tell(EXECUTED + report.read())
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
         while self._status is None and not self._stuck:
             ready, _, _ = select.select([self._control, woken], [], [])
@@ -198,11 +199,3 @@ def _leave_streams() -> None:
     for standard in (0, 1, 2):
         os.dup2(null, standard)
     os.close(null)
-
-
-def _read_all(fd: int) -> bytes:
-    text = b""
-    while chunk := os.read(fd, 64):
-        text += chunk
-    os.close(fd)
-    return text

@@ -113,9 +113,8 @@ def run_folders(words: Iterable[str | Path]) -> list[Path]:
         if path.exists() or not has_magic(str(word)):
             found += _held(path) or [path]
             continue
-        matched: list[Path] = []
-        for name in sorted(glob(str(word))):  # noqa: PTH207 - Path.glob takes no absolute pattern
-            matched += _held(Path(name))
+        names = sorted(glob(str(word)))  # noqa: PTH207 - Path.glob takes no absolute pattern
+        matched = [run for name in names for run in _held(Path(name))]
         if not matched:
             raise RunDirError(f"no run folder matches {word}")
         found += matched

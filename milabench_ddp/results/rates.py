@@ -31,15 +31,8 @@ def is_finite(value: object) -> TypeGuard[float]:
     return -LARGEST < value < LARGEST  # false for NaN, too, and right for an int of 400 digits
 
 
-def is_rate(value: object) -> TypeGuard[float]:
-    """Whether a value can be a rate: not negative, and neither absurdly large nor small."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return value == 0 or 1 / LARGEST < value < LARGEST  # false for NaN, right for 400 digits
-
-
 def are_rates(values: Floats) -> Marks:
-    """Which values can be rates, as ``is_rate`` says of one; shape (n,)."""
+    """Which can be rates: not negative, and neither absurdly large nor small; shape (n,)."""
     usable: Marks = (values == 0) | ((values > 1 / LARGEST) & (values < LARGEST))
     return usable
 
@@ -94,7 +87,7 @@ class RateCounts(Struct):
             self.untasked += count
         elif rate is UNSET:
             return
-        elif not (is_rate(rate) and rate > 0):
+        elif not (is_finite(rate) and rate > 1 / LARGEST):
             self.unusable += count
             self.first_unusable = self.first_unusable or str(rate)[:_SHOWN] or "empty"
         elif is_warmup(payload.get("warmup")):

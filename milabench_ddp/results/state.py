@@ -178,10 +178,10 @@ class JobState(Struct):
     state: str = ""  # Slurm's name for how it ended; empty until then
 
 
-def own_id(environ: Mapping[str, str] = os.environ) -> str:
+def own_id() -> str:
     """The id of the job of this process; empty outside of a job."""
-    array, index = environ.get("SLURM_ARRAY_JOB_ID"), environ.get("SLURM_ARRAY_TASK_ID")
-    return f"{array}_{index}" if array and index else environ.get("SLURM_JOB_ID", "")
+    array, index = os.environ.get("SLURM_ARRAY_JOB_ID"), os.environ.get("SLURM_ARRAY_TASK_ID")
+    return f"{array}_{index}" if array and index else os.environ.get("SLURM_JOB_ID", "")
 
 
 class RunHeader(Struct):

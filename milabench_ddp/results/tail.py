@@ -7,7 +7,6 @@ from pathlib import Path
 from ..codec import loads
 from ..events import Data, Ended, Event, Note, Outcome, Started
 from ..files import open_file
-from .records import mapping_or_empty
 from .run_dir import RunDir
 
 LAST = 1 << 16  # bytes of a file that are looked at, since the display shows the latest alone
@@ -50,7 +49,7 @@ class Tail:
 
 
 def _event(tag: str, line: bytes) -> Event | None:
-    """The event of a line, as far as a display shows it; its moment is not kept."""
+    """The event of a line, as far as a display shows it; not its moment, nor how it ended."""
     try:
         entry = loads(line)
     except ValueError:
@@ -62,9 +61,6 @@ def _event(tag: str, line: bytes) -> Event | None:
             return Started(tag, 0.0, 0, ())
         case {"event": "ready" | "begin" as kind}:
             return Note(tag, 0.0, kind, {})
-        case {"event": "end", "data": end}:
-            said = mapping_or_empty(end)
-            outcome = said.get("outcome")
-            known = Outcome(outcome) if outcome in tuple(Outcome) else Outcome.OK
-            return Ended(tag, 0.0, 0, known, str(said.get("reason") or ""))
+        case {"event": "end"}:
+            return Ended(tag, 0.0, 0, Outcome.OK, "")
     return None

@@ -73,8 +73,17 @@ def test_the_outcome_of_a_run(statuses: list[Status], outcome: Outcome) -> None:
     assert overall(statuses) is outcome
 
 
-def test_the_own_job() -> None:
-    assert own_id({}) == ""
-    assert own_id({"SLURM_JOB_ID": "7"}) == "7"
-    array = {"SLURM_JOB_ID": "9", "SLURM_ARRAY_JOB_ID": "7", "SLURM_ARRAY_TASK_ID": "2"}
-    assert own_id(array) == "7_2"
+@pytest.mark.parametrize(
+    ("names", "id"),
+    [
+        ({}, ""),
+        ({"JOB_ID": "7"}, "7"),
+        ({"JOB_ID": "9", "ARRAY_JOB_ID": "7", "ARRAY_TASK_ID": "2"}, "7_2"),
+    ],
+)
+def test_the_own_job(monkeypatch: pytest.MonkeyPatch, names: dict[str, str], id: str) -> None:
+    for name in ("JOB_ID", "ARRAY_JOB_ID", "ARRAY_TASK_ID"):
+        monkeypatch.delenv(f"SLURM_{name}", raising=False)
+    for name, value in names.items():
+        monkeypatch.setenv(f"SLURM_{name}", value)
+    assert own_id() == id

@@ -187,11 +187,7 @@ def _is_no_chance(values: Floats, split: int, deviation: float, family: Family) 
     chance = math.inf
     for beyond, share in enumerate(shares.tolist(), 1):
         part = FOR_ALL if beyond == count else (1 - FOR_ALL) / (count - 1)
-        chance = min(chance, _log_choices(count, beyond) + beyond * share - math.log(part))
+        choices = math.log(math.comb(count, beyond))
+        chance = min(chance, choices + beyond * share - math.log(part))
     level = family.alpha / (family.count * len(values) * (len(values) - 1))
     return chance <= math.log(level)
-
-
-def _log_choices(count: int, chosen: int) -> float:
-    others = math.lgamma(chosen + 1) + math.lgamma(count - chosen + 1)
-    return math.lgamma(count + 1) - others

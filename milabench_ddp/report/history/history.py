@@ -86,7 +86,8 @@ def history_of(
         SelectionError: no benchmark has a name of ``select``.
     """
     distinct = {path.resolve(): path for path in paths}
-    runs = sorted(map(run_point, distinct.values()), key=_when)
+    runs = sorted(map(run_point, distinct.values()), key=lambda run: str(run.path))
+    runs.sort(key=lambda run: math.inf if run.started is None else run.started)
     _check_distinct(runs)
     measured = dict.fromkeys(name for run in runs for name in run.benchmarks)
     names = selected(list(measured), select)
@@ -101,10 +102,6 @@ def history_of(
     changes.sort(key=lambda each: ([*TITLES].index(each.way), each.track.device is None))
     notes = tuple(_notes(runs, tracks, names))
     return History(tuple(runs), tracks, tuple(changes), threshold, notes)
-
-
-def _when(run: RunPoint) -> tuple[float, str]:
-    return math.inf if run.started is None else run.started, str(run.path)
 
 
 def _check_distinct(runs: Sequence[RunPoint]) -> None:

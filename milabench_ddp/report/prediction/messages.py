@@ -20,10 +20,6 @@ class Message(Struct, frozen=True):
     alone: float = 0.0  # ms of it on a single node of several ranks
     number: int = 1  # of messages that it stands for, one after the other
 
-    @property
-    def amounts(self) -> tuple[float, float, float]:
-        return self.bytes, self.ms, self.alone
-
 
 def merged(messages: Sequence[Message]) -> list[Message]:
     """The messages, or one for each launch if they were not sent one after the other.
@@ -34,9 +30,10 @@ def merged(messages: Sequence[Message]) -> list[Message]:
     launches = grouped((message.launch, message) for message in messages)
     whole = []
     for launch, of_launch in launches.items():
-        size, ms, alone = map(math.fsum, zip(*(each.amounts for each in of_launch), strict=True))
-        count, number = of_launch[0].count, len(of_launch)
-        whole.append(Message(launch, count, size, ms, alone, number))
+        size = math.fsum(each.bytes for each in of_launch)
+        ms = math.fsum(each.ms for each in of_launch)
+        alone = math.fsum(each.alone for each in of_launch)
+        whole.append(Message(launch, of_launch[0].count, size, ms, alone, len(of_launch)))
     for total in whole:
         fastest = min(each.ms / each.bytes for each in launches[total.launch])
         if fastest < FAST * total.ms / total.bytes:

@@ -4,7 +4,6 @@ Points differ in their nodes alone, with as many ranks on each. Where all of the
 node, they may differ in their ranks, and these are counted instead.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from os.path import commonprefix
 
@@ -17,7 +16,7 @@ from ..model import Row, Rows
 from ..process import ProcessResult, counted
 from ..ranks.ledger import BEHIND, LaunchTimes, launch_times
 from ..ranks.overlap import TimedBucket, buckets_of
-from ..statistics.values import NAN, median
+from ..statistics.values import NAN, mean, median
 from ..sweeps.efficiency import WEAK, alike_but_nodes, scaling
 
 BACKWARD = frozenset({"backward", "forward_backward"})
@@ -63,7 +62,7 @@ class Point(Struct, frozen=True):
 
     @property
     def step(self) -> float:
-        return math.fsum(launch.step for launch in self.launches) / len(self.launches)
+        return mean(launch.step for launch in self.launches)
 
 
 class Points(Struct, frozen=True):

@@ -12,7 +12,7 @@ from ..results.run_dir import RunDir
 from ..results.state import JobState
 from .agent_process import last_lines, main_line
 from .run_context import RunPlan
-from .schedulers import Scheduler, nodes_needed
+from .schedulers import Scheduler
 from .slurm_queue import CANCELLED, LIMIT, NO_FILES, OUT_OF_MEMORY, JobStatus
 
 FORGET = 60.0  # seconds after which a job that the scheduler does not know has ended
@@ -40,7 +40,6 @@ class JobFollower:
         self._answers = True
         self._said: dict[str, JobStatus] = {}
         self._details: dict[str, str] = {}  # by job: what the scheduler says of its end
-        self._sizes: dict[str, int] = {}  # by job: nodes that it asks for since it starts again
         self._unknown: dict[str, float] = {}  # by job: since when the scheduler does not know it
 
     def have_ended(self) -> bool:
@@ -69,20 +68,6 @@ class JobFollower:
             self._observer.message(f"job {job.id}: {status.word}{why}")
         if status.has_ended:
             job.state, self._details[job.id] = status.word, status.detail
-        elif status.word == "PENDING" and status.why:  # without a reason, its last start still ends
-            self._resize(job)
-
-    def _resize(self, job: JobState) -> None:
-        try:
-            plan = read_record(self._run.plan_json, RunPlan)
-            needed = nodes_needed(self._run, plan, job)
-        except RunDirError:
-            return
-        if plan.runner is None or needed >= self._sizes.get(job.id, job.nodes):
-            return
-        if self._scheduler.resize(job.id, needed, plan.runner):
-            self._sizes[job.id] = needed
-            self._observer.message(f"job {job.id}: asks for {needed} of its {job.nodes} nodes")
 
     def verdict(self, benchmark: str, *, has_begun: bool) -> Verdict:
         jobs = [job for job in self._jobs if benchmark in job.benchmarks]

@@ -20,7 +20,7 @@ from ..results.run_dir import RunDir
 from .agent_process import is_about_memory
 from .member import Member, why_silent
 from .node_records import NodeRecords
-from .nodes import NodeHandle, NodeLost
+from .nodes import NodeHandle, NodeLost, Nodes
 from .protocol import (
     AgentEnded,
     AwakeClock,
@@ -46,7 +46,7 @@ AgentConnection = Connection[FromAgent]
 Said = Iterator[tuple[NodeHandle, FromAgent | NodeLost]]
 
 
-class Membership:
+class Membership(Nodes):
     """The agents of one coordinator; for one thread, apart from ``beat``.
 
     Args:
@@ -70,6 +70,7 @@ class Membership:
         again: Callable[[str], AgentConnection] | None = None,
         spare: int = 0,
     ) -> None:
+        super().__init__()  # handles of nodes that have joined
         self._run, self._timeouts, self._observer = run, timeouts, observer
         self._clock = clock = clock or AwakeClock()
         self._wall_clock, self._again, self._spare = wall_clock, again, spare
@@ -79,7 +80,6 @@ class Membership:
         for name, connection in agents.items():
             self._members.append(Member(name, run.node_log(name), connection, clock()))
             self._streams.attach(connection)
-        self._handles: dict[int, NodeHandle] = {}  # by rank, of the nodes that have joined
         self._until = clock() + timeouts.join  # until then, nodes may still join
         self._signalled = -math.inf  # when an agent was last ended by a signal, before it joined
         self._stack = ExitStack()
@@ -98,17 +98,6 @@ class Membership:
         self._streams.close()
 
     # Which nodes are there.
-
-    def __getitem__(self, rank: int) -> NodeHandle:
-        return self._handles[rank]
-
-    @property
-    def alive(self) -> list[int]:
-        return [rank for rank, handle in self._handles.items() if handle.is_usable]
-
-    @property
-    def free(self) -> list[int]:
-        return [rank for rank, handle in self._handles.items() if handle.is_free]
 
     @property
     def is_gathering(self) -> bool:

@@ -1,7 +1,8 @@
 """The nodes as a coordinator sees them."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol, Self
+from typing import Self
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -55,37 +56,49 @@ class NodeLost(Struct, frozen=True):
     outcome: Outcome = Outcome.LOST  # of what ran there
 
 
-class Nodes(Protocol):
-    """The nodes of one coordinator: this host in process, or agents behind pipes."""
+class Nodes(ABC):
+    """Base of the nodes of one coordinator: this host in process, or agents behind pipes.
+
+    Heartbeats are exchanged inside its block.
+    """
+
+    def __init__(self, handles: Sequence[NodeHandle] = ()) -> None:
+        self._handles = {handle.rank: handle for handle in handles}
 
     def __enter__(self) -> Self:
-        """Begin to exchange heartbeats with the nodes."""
+        return self
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(self, *exception: object) -> None:  # noqa: B027  (this host needs none)
         """Tell the nodes to finish, and close the connections."""
 
     def __getitem__(self, rank: int) -> NodeHandle:
-        """The node of this rank."""
+        return self._handles[rank]
 
     @property
-    def alive(self) -> Sequence[int]:
+    def alive(self) -> list[int]:
         """The ranks of the nodes that can be used."""
+        return [rank for rank, handle in self._handles.items() if handle.is_usable]
 
     @property
-    def free(self) -> Sequence[int]:
+    def free(self) -> list[int]:
         """The ranks of the nodes on which nothing runs."""
+        return [rank for rank, handle in self._handles.items() if handle.is_free]
 
     @property
     def is_gathering(self) -> bool:
         """Whether to wait for nodes that have not joined yet."""
+        return False
 
     @property
     def may_grow(self) -> bool:
         """Whether more nodes may join or come back."""
+        return False
 
     @property
     def problems(self) -> Sequence[str]:
         """Why nodes cannot be used, a sentence each."""
+        return ()
 
+    @abstractmethod
     def receive(self, timeout: float) -> Iterator[tuple[NodeHandle, FromAgent | NodeLost]]:
         """The messages of the nodes and their losses; waits for at most ``timeout`` seconds."""

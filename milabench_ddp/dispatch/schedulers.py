@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Protocol
 
 from ..codec import read_record
-from ..config.runner_profile import RunnerProfile
 from ..config.schema import Benchmark
 from ..errors import DispatchError, RunDirError
 from ..files import read_bytes
@@ -33,9 +32,6 @@ class Scheduler(Protocol):
     def cancel(self, ids: Sequence[str]) -> bool:
         """Cancel jobs; returns whether the scheduler accepted that."""
 
-    def resize(self, job: str, nodes: int, profile: RunnerProfile) -> bool:
-        """Let a waiting job ask for so many nodes; returns whether the scheduler accepted that."""
-
 
 class ProcessJobs:
     """The jobs of submitit's local executor: processes of this host, with their pids as ids."""
@@ -49,11 +45,6 @@ class ProcessJobs:
             with suppress(ProcessLookupError):
                 os.kill(int(job), signal.SIGTERM)
         return True
-
-    def resize(self, job: str, nodes: int, profile: RunnerProfile) -> bool:
-        """Refuse: a job has this host alone."""
-        del job, nodes, profile
-        return False
 
 
 def _exists(job: str) -> bool:
@@ -90,12 +81,6 @@ def most_nodes(benchmarks: Sequence[Benchmark], nodes: int) -> int:
         nodes: the nodes of a benchmark that does not set their number.
     """
     return max(benchmark.size(nodes) for benchmark in benchmarks)
-
-
-def nodes_needed(run: RunDir, plan: RunPlan, job: JobState) -> int:
-    """The nodes that a job needs for its missing benchmarks; all that it had if none is missing."""
-    missing = missing_of_job(run, plan, job)
-    return most_nodes(missing, plan.nodes) + plan.spare if missing else job.nodes
 
 
 def split_into_jobs(benchmarks: Sequence[Benchmark], nodes: int, allocation: str) -> list[JobState]:
@@ -144,7 +129,8 @@ def restart(run: RunDir) -> None:
         return  # it starts with as many nodes as before, and gives back what it does not need
     if job is None or plan.runner is None:
         return
-    needed = nodes_needed(run, plan, job)
+    missing = missing_of_job(run, plan, job)
+    needed = most_nodes(missing, plan.nodes) + plan.spare if missing else job.nodes
     for _ in range(_TRIES):  # Slurm signals all processes of the job: a signal may end `scontrol`
         if slurm_queue.resize(own, needed, plan.runner):
             return

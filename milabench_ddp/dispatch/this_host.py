@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain
-from typing import Self
 
 from msgspec.structs import replace
 
@@ -25,7 +24,7 @@ from ..results.read_state import ignore, read_benchmark
 from ..results.run_dir import RunDir
 from ..results.state import LaunchState
 from ..results.write import DataHeader
-from .nodes import NodeHandle, NodeLost
+from .nodes import NodeHandle, NodeLost, Nodes
 from .protocol import (
     EvidenceKept,
     FindPorts,
@@ -39,7 +38,7 @@ from .protocol import (
 from .run_context import RunPlan
 
 
-class ThisHost:
+class ThisHost(Nodes):
     """This host as the only node, without an agent: it works while its coordinator receives.
 
     Args:
@@ -56,31 +55,11 @@ class ThisHost:
         self._runner, self._requests, self._emit = runner, requests, emit
         self._asked: list[ToAgent] = []
         self._handle = NodeHandle(0, node, "127.0.0.1", self._ask)
+        super().__init__([self._handle])
 
     def beside(self, run: RunDir, emit: Callable[[Event], None]) -> "ThisHost":
         """The same host for another run, while nothing of the first one runs here."""
         return ThisHost(self._handle.node, self._runner.beside(run), self._requests, emit)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        """Nothing to do: launches run only inside ``receive``."""
-
-    def __getitem__(self, rank: int) -> NodeHandle:
-        return [self._handle][rank]
-
-    @property
-    def alive(self) -> list[int]:
-        return [0]
-
-    @property
-    def free(self) -> list[int]:
-        return [0] if self._handle.is_free else []
-
-    is_gathering = False
-    may_grow = False
-    problems = ()
 
     def _ask(self, message: ToAgent) -> bool:
         self._asked.append(message)

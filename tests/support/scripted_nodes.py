@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from milabench_ddp.dispatch.coordinator import Coordinator
-from milabench_ddp.dispatch.nodes import NodeHandle, NodeLost
+from milabench_ddp.dispatch.nodes import NodeHandle, NodeLost, Nodes
 from milabench_ddp.dispatch.protocol import (
     FindPorts,
     FromAgent,
@@ -71,14 +71,14 @@ class ScriptedNode:
                     self.ended(start)
 
 
-class ScriptedNodes:
+class ScriptedNodes(Nodes):
     """The nodes of a coordinator; each ``receive`` runs the next step of the script."""
 
     is_gathering = False
     may_grow = False
-    problems: Sequence[str] = ()
 
     def __init__(self, nodes: Sequence[ScriptedNode], clock: Clock) -> None:
+        super().__init__([each.handle for each in nodes])
         self.nodes, self._clock = nodes, clock
         self.script: Script = iter(())
         self.is_open = False
@@ -90,17 +90,6 @@ class ScriptedNodes:
 
     def __exit__(self, *exception: object) -> None:
         self.is_open = False
-
-    def __getitem__(self, rank: int) -> NodeHandle:
-        return self.nodes[rank].handle
-
-    @property
-    def alive(self) -> list[int]:
-        return [each.handle.rank for each in self.nodes if each.handle.is_alive]
-
-    @property
-    def free(self) -> list[int]:
-        return [each.handle.rank for each in self.nodes if each.handle.is_free]
 
     def receive(self, timeout: float) -> Iterator[tuple[NodeHandle, FromAgent | NodeLost]]:
         self._clock.sleep(timeout)

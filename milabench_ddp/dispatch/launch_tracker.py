@@ -1,7 +1,7 @@
 """Tracks one launch over its nodes, from its start until the end of every node's part."""
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ..config.schema import VALIDATE
 from ..events import Outcome, Verdict
@@ -9,6 +9,7 @@ from ..launch.causes import is_timeout, may_follow
 from ..launch.hangs import who_hangs, with_hang
 from ..launch.stacks import ENDED
 from ..plan.launch import Launch
+from ..report.grouping import grouped
 from ..results.rates import why_nothing_measured
 from ..results.state import LaunchState, ProcessState
 from .nodes import NodeLost
@@ -130,7 +131,7 @@ class LaunchTracker:
             if slow and not said and cause.outcome is Outcome.TIMEOUT:
                 return slow[0]
             return with_hang(cause, said)
-        for job in self._jobs(processes):
+        for job in self._jobs(processes):  # one of its processes may report for all
             if reason := why_nothing_measured(process.told for process in job):
                 return Verdict(Outcome.FAILED, reason)
         return Verdict(Outcome.OK)
@@ -140,14 +141,10 @@ class LaunchTracker:
 
         Where a rank was when torchrun ended it says that it hangs only if another timed out.
         """
-        numbers = {process.name: process.job for process in self.launch.processes}
-        jobs: dict[object, list[ProcessState]] = {}
         is_late = cause.outcome is Outcome.TIMEOUT
         timed_out = is_timeout(cause.reason)
-        for process in processes:
-            number = numbers.get(process.tag)
-            jobs.setdefault(process.tag if number is None else number, []).append(process)
-        for job in jobs.values():
+        jobs = self._jobs(processes)
+        for job in jobs:
             if any(process.goes_on for process in job):
                 continue  # one tells the rates of all
             calls = [call for process in job for call in process.calls]
@@ -156,13 +153,7 @@ class LaunchTracker:
                 return f"{job[0].tag}: {said}" if len(jobs) > 1 else said
         return ""
 
-    def _jobs(self, processes: Sequence[ProcessState]) -> Iterable[Sequence[ProcessState]]:
-        """The processes of each job whose ranks are in several of them; one may report for all."""
-        ended = {process.tag: process for process in processes}
-        jobs: dict[int, list[ProcessState]] = {}
-        for process in self.launch.processes:
-            if process.job is not None:
-                parts = jobs.setdefault(process.job, [])
-                if process.name in ended:
-                    parts.append(ended[process.name])
-        return jobs.values()
+    def _jobs(self, processes: Sequence[ProcessState]) -> list[list[ProcessState]]:
+        """The processes of each job; one whose ranks meet no others is a job of its own."""
+        jobs = {each.name: each.job for each in self.launch.processes if each.job is not None}
+        return list(grouped((jobs.get(each.tag, each.tag), each) for each in processes).values())

@@ -37,14 +37,15 @@ _END = 1.0  # seconds to read what the agents printed, once they have ended; for
 
 
 class AgentCommand(Struct, frozen=True):
-    """The command that starts an agent, or one for each node of a job step of Slurm.
+    """The command that starts an agent, or those of a job step of Slurm.
 
     All can see its command line, which has no script.
     """
 
     shell: tuple[str, ...]  # runs its next word, as ``sh -c`` or ``ssh host --`` does
     script: str
-    is_step: bool = False  # its lines have labels, and a shell tells how each agent has ended
+    # The nodes of a step: its lines have labels, and a shell tells how each agent has ended.
+    step: tuple[str, ...] = ()
 
     @property
     def words(self) -> list[str]:
@@ -110,17 +111,14 @@ class StartedAgents:
         Args:
             commands: by the names of their nodes; that of a step stands at each of its nodes.
         """
-        steps: dict[int | str, list[str]] = {}
-        for node, command in commands.items():
-            steps.setdefault(id(command) if command.is_step else node, []).append(node)
         connections: dict[str, AgentConnection] = {}
-        for nodes in steps.values():
-            connections |= self._start(commands[nodes[0]], nodes)
+        for nodes, command in {it.step or (node,): it for node, it in commands.items()}.items():
+            connections |= self._start(command, nodes)
         return connections
 
-    def _start(self, command: AgentCommand, nodes: list[str]) -> dict[str, AgentConnection]:
+    def _start(self, command: AgentCommand, nodes: Sequence[str]) -> dict[str, AgentConnection]:
         words = command.words
-        labels = range(len(nodes)) if command.is_step else [None]
+        labels = range(len(nodes)) if command.step else [None]
         logs = {}
         for label, node in zip(labels, nodes, strict=True):
             logs[label] = AgentLog(self._run.node_log(node))
@@ -149,11 +147,11 @@ class StartedAgents:
             stdin.close()
             stdout.close()
 
-        stream, step = Stream(stdout.fileno(), stdin.fileno(), close), nodes * command.is_step
+        stream = Stream(stdout.fileno(), stdin.fileno(), close)
         connections, processes = {}, list[AgentProcess]()
         self._running.append((popen, processes))
         for (label, log), node in zip(logs.items(), nodes, strict=True):
-            process = AgentProcess(popen, log, step)
+            process = AgentProcess(popen, log, command.step)
             connections[node] = Connection[FromAgent](stream, FromAgent, label, process)
             processes.append(process)
         return connections

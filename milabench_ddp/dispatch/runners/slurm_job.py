@@ -137,7 +137,7 @@ class JobTask(Struct, frozen=True):
                 count = len(mine)  # the job's own may be of an attempt on more nodes
                 where = (f"--nodes={count}", f"--ntasks={count}", f"--nodelist={','.join(mine)}")
                 shell = (*_SRUN, *profile.srun_options, *where, "bash", "-c")
-                return AgentCommand(shell, script, is_step=True)
+                return AgentCommand(shell, script, tuple(mine))
 
             commands: dict[str, AgentCommand] = {}
             for part in parts(hosts):

@@ -155,7 +155,7 @@ def test_a_step_with_a_lost_node_is_killed_once_the_others_have_ended(
         word = f'{task}: {{"type":"AgentEnded","status":0}}'
         ends += [f"touch {tmp_path}/{node}; echo '{word}' >&2"] * (node not in lost)
     text = "; ".join(["cat > /dev/null", *ends, "exec sleep 600"])
-    step = AgentCommand(("bash", "-c"), text, is_step=True)
+    step = AgentCommand(("bash", "-c"), text, ("n0", "n1"))
     with StartedAgents(RunDir(tmp_path), 600.0) as started:
         lose(started.start({"n0": step, "n1": step}), *lost)
     assert {path.name for path in tmp_path.glob("n?")} == {"n0", "n1"} - lost

@@ -121,7 +121,7 @@ def test_in_slurm_the_agents_are_steps_of_the_job(
     assert asked == [("scontrol", "update", "JobId=7", "NumNodes=2")]
     assert found["n01"] is found["n02"]  # one step has both
     for command, rank, hosts in [(found["n01"], 0, ("n01", "n02")), (alone[0], 1, ("n02",))]:
-        assert command.is_step
+        assert command.step == hosts
         words = command.shell
         assert words[0] == "srun"
         step = {"--overlap", "--label", "--wait=0", "--kill-on-bad-exit=0", "--no-kill"}

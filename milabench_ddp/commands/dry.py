@@ -23,7 +23,7 @@ def main(options: LaunchOptions) -> int:
     profile = setup.resolve_runner(options, system)
     if not options.runner:
         profile = None  # plain bash for any number of nodes, without a scheduler
-    cluster, is_synthetic = setup.resolve_cluster(options, system, profile)
+    cluster = setup.resolve_cluster(options, system, profile)
     if profile is not None:
         from ..dispatch.runners import runner_of
 
@@ -46,7 +46,7 @@ def main(options: LaunchOptions) -> int:
         for benchmark in suite.benchmarks:
             traces = RunDir(run).traces
             launches += plan_launches(traced(benchmark), cluster, site, run=traces)
-    place = setup.describe(cluster) + (" (made up)" if is_synthetic else "")
+    place = setup.describe(cluster) + (" (made up)" if cluster.is_synthetic else "")
     comments = [
         f"milabench dry {options.config}: benchmarks: {len(suite.benchmarks)}, "
         f"preset {suite.preset}, on {place}"

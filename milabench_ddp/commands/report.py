@@ -31,6 +31,9 @@ FILES: Mapping[str, Callable[..., list[str]]] = {
     "html": write_page,
 }
 
+# The options that show a part of the report alone, and which field of its format writes it.
+PARTS = {"predict": "prediction", "failures": "failures", "table": "table"}
+
 
 def main(options: ReportOptions) -> int:
     files = {name: path for name in FILES if (path := getattr(options, name)) is not None}
@@ -64,29 +67,26 @@ def _check(options: ReportOptions, file: str) -> None:
     Args:
         file: the option of the file that is written in place of the report; empty without one.
     """
-    has_score = not options.compat and options.table in (None, "scores")
-    is_part = options.compat or options.table or options.predict or options.failures
+    asked = [f"--{file}"] if file else []
+    asked += [f"--{name}" for name in (*PARTS, "compat") if getattr(options, name)]
     files = " and ".join(f"--{name}" for name in FILES)
+    has_score = not (options.compat or options.predict) and options.table in (None, "scores")
     refused = {
-        "--baseline is for the score, and goes without --compat and other tables than scores": (
-            options.baseline and not has_score
-        ),
-        "--predict goes without --compat, --table and --baseline": (
-            options.predict and (options.compat or options.table or options.baseline)
-        ),
-        f"--{file} goes without --compat, --table, --predict and --failures": file and is_part,
-        "--failures goes without --compat, --table and --predict": (
-            options.failures and (options.compat or options.table or options.predict)
-        ),
+        " goes without ".join(asked): len(asked) > 1,
         f"--{file} goes without --format {options.format}": (
             file and options.format not in ("text", "html")
         ),
+        "--baseline is for the score": options.baseline and not has_score,
         f"--select is for {files}": options.select and not file,
         f"--overwrite is for {files}": options.overwrite and not file,
         "--rows and --cols are for a metric of a sweep: name it by --table": (
             (options.rows or options.cols) and options.table is None
         ),
     }
+    for option, part in PARTS.items():
+        able = [name for name, known in FORMATS.items() if getattr(known, part) is not None]
+        is_unable = getattr(options, option) and options.format not in able
+        refused[f"--{option} goes with --format {' or '.join(able)}"] = is_unable
     for sentence, is_so in refused.items():
         if is_so:
             raise SelectionError(sentence)
@@ -103,15 +103,9 @@ def _text(made: Report, options: ReportOptions, files: Mapping[str, str]) -> str
     format = FORMATS[options.format]
     if options.format == "text":
         format = text_format(options.width or shown_width(sys.stdout))
-    if options.predict:
-        if format.prediction is None:
-            able = " or ".join(name for name, known in FORMATS.items() if known.prediction)
-            raise SelectionError(f"--predict goes with --format {able}")
+    if options.predict and format.prediction is not None:
         return format.prediction(predictions_of(made.rows, options.predict))
-    if options.failures:
-        if format.failures is None:
-            able = " or ".join(name for name, known in FORMATS.items() if known.failures)
-            raise SelectionError(f"--failures goes with --format {able}")
+    if options.failures and format.failures is not None:
         return format.failures(made) if made.failures else "Nothing failed.\n"
     if options.table is None:
         return format.report(made)
@@ -128,9 +122,8 @@ def _settle(run: RunDir) -> None:
 
 
 def _table(name: str, report: Report, options: ReportOptions, format: Format) -> str:
-    if options.compat or not format.table or not format.sweep:
-        able = " or ".join(name for name, known in FORMATS.items() if known.table)
-        raise SelectionError(f"--table goes with --format {able}, and without --compat")
+    assert format.table is not None
+    assert format.sweep is not None
     if name not in TABLES and name not in REPORT_TABLES:
         return format.sweep(sweep_of(report, name, options.rows, options.cols))
     if options.rows or options.cols:

@@ -207,7 +207,7 @@ def _created(options: RunOptions, sides: tuple[str, ...] = ()) -> RunContext:
 
 def _cluster(runner: Runner, request: NodeRequest, spare: int) -> Cluster:
     """The nodes to plan for, without those that stand by."""
-    cluster, _ = runner.cluster(structs.replace(request, nodes=request.nodes + spare))
+    cluster = runner.cluster(structs.replace(request, nodes=request.nodes + spare))
     return structs.replace(cluster, nodes=cluster.nodes[: request.nodes])
 
 

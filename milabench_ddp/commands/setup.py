@@ -151,8 +151,8 @@ def node_request(
 
 def resolve_cluster(
     options: SuiteOptions, system: System, profile: RunnerProfile | None = None
-) -> tuple[Cluster, bool]:
-    """The nodes to plan for, and whether they are synthetic.
+) -> Cluster:
+    """The nodes to plan for.
 
     With a runner they are its nodes. Without one the node is this host, if it has the requested
     devices and one node is enough; else the nodes are synthetic and stand for other machines.
@@ -171,8 +171,8 @@ def resolve_cluster(
                 raise
         else:
             if host.has_gpu or request.devices is None or request.kind == "cpu":
-                return host, False
-    return synthetic_nodes(request), True
+                return host
+    return synthetic_nodes(request)
 
 
 def machine_facts(cluster: Cluster, system: System, base: Path) -> MachineFacts:
@@ -195,7 +195,7 @@ def machine_facts(cluster: Cluster, system: System, base: Path) -> MachineFacts:
 
 def resolve_request(options: SuiteOptions) -> tuple[SuiteRequest, MachineFacts]:
     system = read_system_of(options)
-    cluster, _ = resolve_cluster(options, system)
+    cluster = resolve_cluster(options, system)
     return request(options, system), machine_facts(cluster, system, base_folder(options))
 
 

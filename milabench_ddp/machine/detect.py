@@ -82,7 +82,8 @@ def synthetic_cluster(arch: str, nodes: int, gpus: int, cpus: int | None = None)
     refuse_too_many(gpus, nodes)
     devices = tuple(Device(index, str(index)) for index in range(gpus))
     cpus = cpus or gpus * CPUS_PER_DEVICE
-    return Cluster(arch, tuple(Node(f"node{rank}", devices, cpus) for rank in range(nodes)))
+    made = tuple(Node(f"node{rank}", devices, cpus) for rank in range(nodes))
+    return Cluster(arch, made, is_synthetic=True)
 
 
 def refuse_too_many(gpus: int, nodes: int = 1) -> None:

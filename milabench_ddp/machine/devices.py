@@ -33,6 +33,7 @@ class Cluster(Struct, frozen=True):
     arch: str  # the name of a device back-end: cuda, rocm, hpu, xpu or cpu
     nodes: tuple[Node, ...]
     visible: int = 0  # how many GPUs this host offers, of which fewer may be used; 0 elsewhere
+    is_synthetic: bool = False  # it stands for other machines, which are not known
 
     @property
     def has_gpu(self) -> bool:

@@ -263,21 +263,21 @@ def shape(cluster: Cluster) -> tuple[str, int, int]:
 
 
 def test_one_node_is_this_host_where_it_has_the_devices() -> None:
-    cluster, is_synthetic = setup.resolve_cluster(SuiteOptions(device="cpu", gpus=1), System())
-    assert (shape(cluster), is_synthetic) == (("cpu", 1, 1), False)
-    cluster, is_synthetic = setup.resolve_cluster(SuiteOptions(device="cuda", gpus=64), System())
-    assert (shape(cluster), is_synthetic) == (("cuda", 1, 64), True)
+    cluster = setup.resolve_cluster(SuiteOptions(device="cpu", gpus=1), System())
+    assert (shape(cluster), cluster.is_synthetic) == (("cpu", 1, 1), False)
+    cluster = setup.resolve_cluster(SuiteOptions(device="cuda", gpus=64), System())
+    assert (shape(cluster), cluster.is_synthetic) == (("cuda", 1, 64), True)
 
 
 def test_several_nodes_are_synthetic_or_parts_of_this_host() -> None:
     options = SuiteOptions(device="cpu", gpus=1, nodes=(2,))
-    cluster, is_synthetic = setup.resolve_cluster(options, System())
-    assert (shape(cluster), is_synthetic) == (("cpu", 2, 1), True)
-    cluster, is_synthetic = setup.resolve_cluster(options, System(), RunnerProfile("local"))
-    assert (shape(cluster), is_synthetic) == (("cpu", 2, 1), False)
+    cluster = setup.resolve_cluster(options, System())
+    assert (shape(cluster), cluster.is_synthetic) == (("cpu", 2, 1), True)
+    cluster = setup.resolve_cluster(options, System(), RunnerProfile("local"))
+    assert (shape(cluster), cluster.is_synthetic) == (("cpu", 2, 1), False)
     slurm = RunnerProfile("slurm", nodes=4, gpus_per_node=8)
-    cluster, is_synthetic = setup.resolve_cluster(SuiteOptions(), System(), slurm)
-    assert (shape(cluster), is_synthetic) == (("cuda", 4, 8), True)
+    cluster = setup.resolve_cluster(SuiteOptions(), System(), slurm)
+    assert (shape(cluster), cluster.is_synthetic) == (("cuda", 4, 8), True)
 
 
 @pytest.mark.parametrize(

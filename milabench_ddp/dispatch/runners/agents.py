@@ -112,7 +112,8 @@ class StartedAgents:
             commands: by the names of their nodes; that of a step stands at each of its nodes.
         """
         connections: dict[str, AgentConnection] = {}
-        for nodes, command in {it.step or (node,): it for node, it in commands.items()}.items():
+        starts = {command.step or (node,): command for node, command in commands.items()}
+        for nodes, command in starts.items():
             connections |= self._start(command, nodes)
         return connections
 

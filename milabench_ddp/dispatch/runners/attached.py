@@ -85,8 +85,8 @@ class AttachedRunner(Runner):
 class HostRunner(AttachedRunner):
     """Runs on this host, without an agent."""
 
-    def cluster(self, request: NodeRequest) -> tuple[Cluster, bool]:
-        return request.detect(), False
+    def cluster(self, request: NodeRequest) -> Cluster:
+        return request.detect()
 
     def preflight(
         self, plan: RunPlan, benchmarks: Sequence[Benchmark], cluster: Cluster

@@ -35,8 +35,8 @@ class Runner(ABC):
     is_scheduler = False  # whether the settings of a scheduler apply
     count_options = "--gpus N, or `gpu: {count: N}` in the system file"  # state a node's devices
 
-    def cluster(self, request: NodeRequest) -> tuple[Cluster, bool]:
-        """The nodes to plan for, and whether they are synthetic."""
+    def cluster(self, request: NodeRequest) -> Cluster:
+        """The nodes to plan for."""
         if request.devices is None and not self.uses_this_host(request):
             raise DispatchError(
                 "the number of GPUs of a node is not known, and this host is not one of the nodes: "
@@ -44,7 +44,7 @@ class Runner(ABC):
             )
         if request.cpus is None and self.uses_this_host(request):
             request = replace(request, cpus=cpu_count())
-        return synthetic_nodes(request), True
+        return synthetic_nodes(request)
 
     def node_cpus(self, profile: RunnerProfile) -> int | None:
         """The CPUs of a node that a job may use; None if that is not known before it runs."""

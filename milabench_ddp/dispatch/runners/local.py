@@ -1,17 +1,15 @@
 """The runner of a run on parts of this host, each of which stands in for a node."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from ...config.runner_profile import RunnerProfile
-from ...config.schema import Benchmark
-from ...errors import DispatchError, MachineError
+from ...errors import DispatchError
 from ...machine.detect import detect, partition
 from ...machine.devices import Cluster
 from ..agent_main import AgentOptions
-from ..gpu_preflight import check_gpus
 from ..node_request import NodeRequest
-from ..run_context import RunContext, RunPlan
+from ..run_context import RunContext
 from .agents import AgentCommand, AgentRunner, agent_script
 
 MOST_PARTS = 254  # of this host: each has an address of its own, from 127.0.0.1 on
@@ -20,7 +18,7 @@ MOST_PARTS = 254  # of this host: each has an address of its own, from 127.0.0.1
 class LocalRunner(AgentRunner):
     """Runs on parts of this host as nodes: to develop and test without a cluster."""
 
-    def cluster(self, request: NodeRequest) -> tuple[Cluster, bool]:
+    def cluster(self, request: NodeRequest) -> Cluster:
         if request.nodes > MOST_PARTS:
             raise DispatchError(
                 f"{request.nodes} nodes: this host stands in for at most {MOST_PARTS}: give fewer "
@@ -39,20 +37,7 @@ class LocalRunner(AgentRunner):
         parts = []
         for rank in range(request.nodes):
             parts.append(partition(host.arch, devices, rank, request.nodes, os.environ))
-        return Cluster(host.arch, tuple(parts)), False
-
-    def preflight(
-        self, plan: RunPlan, benchmarks: Sequence[Benchmark], cluster: Cluster
-    ) -> tuple[str, ...]:
-        own = plan.runner
-        if own and (own.setup or own.environment or own.command_prefix or own.python):
-            return ()  # the agents check theirs
-        for node in cluster.nodes:
-            try:
-                check_gpus(plan, benchmarks, node, os.environ)
-            except MachineError as error:
-                raise MachineError(f"{node.name}: {error}") from error
-        return ()  # the agents tell their warnings
+        return Cluster(host.arch, tuple(parts))
 
     def commands(self, context: RunContext) -> Mapping[str, AgentCommand]:
         profile = context.plan.runner or RunnerProfile("local")

@@ -20,7 +20,7 @@ from .agents import AgentCommand, AgentRunner, agent_script
 class SshRunner(AgentRunner):
     """Runs on the hosts of a system file."""
 
-    def cluster(self, request: NodeRequest) -> tuple[Cluster, bool]:
+    def cluster(self, request: NodeRequest) -> Cluster:
         if request.hosts and request.nodes > len(request.hosts):
             raise DispatchError(
                 f"{request.nodes} nodes are needed, and the system file has {len(request.hosts)}: "

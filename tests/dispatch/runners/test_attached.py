@@ -139,8 +139,8 @@ def test_nodes_that_cannot_be_started(tmp_path: Path) -> None:
 
 
 def test_the_cluster_of_this_host() -> None:
-    found, is_synthetic = HostRunner().cluster(NodeRequest(1, 2, "cpu"))
-    assert (len(found.nodes), len(found.nodes[0].devices), is_synthetic) == (1, 2, False)
+    found = HostRunner().cluster(NodeRequest(1, 2, "cpu"))
+    assert (len(found.nodes), len(found.nodes[0].devices), found.is_synthetic) == (1, 2, False)
 
 
 def test_it_runs_here_and_tells_of_every_event(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_each_gpu_has_its_process_on_the_cores_next_to_it(
     stub(f"0 cpus {1 << near[0]:x}", f"1 cpus {1 << near[1]:x}")
     run = context(tmp_path, program(tmp_path, "a", f"{RATE}print(os.sched_getaffinity(0))"))
     run.plan = replace(run.plan, arch="cuda", gpus=None)
-    cluster, _ = HostRunner().cluster(NodeRequest(1, None, "cuda"))
+    cluster = HostRunner().cluster(NodeRequest(1, None, "cuda"))
     run.header.machine = collect("cuda", cluster.nodes[0], [], {})
     assert HostRunner().execute(run, RecordedProgress()) is Outcome.OK
     gpus = run.header.machine["accelerators"]["gpus"]
@@ -178,10 +178,10 @@ def test_each_gpu_has_its_process_on_the_cores_next_to_it(
 
 
 def test_the_cluster_of_parts_of_this_host() -> None:
-    found, is_synthetic = LocalRunner().cluster(NodeRequest(3, 2, "cpu"))
+    found = LocalRunner().cluster(NodeRequest(3, 2, "cpu"))
     assert [node.name for node in found.nodes] == ["node0", "node1", "node2"]
     assert [len(node.devices) for node in found.nodes] == [2, 2, 2]
-    assert not is_synthetic
+    assert not found.is_synthetic
 
 
 def test_parts_with_more_gpus_than_there_are_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,7 +189,7 @@ def test_parts_with_more_gpus_than_there_are_are_refused(monkeypatch: pytest.Mon
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     with pytest.raises(DispatchError, match=r"^3 nodes of 2 GPUs are more than the 4 of this host"):
         LocalRunner().cluster(NodeRequest(3, 2, "cuda"))
-    found, _ = LocalRunner().cluster(NodeRequest(2, None, "cuda"))
+    found = LocalRunner().cluster(NodeRequest(2, None, "cuda"))
     assert [len(node.devices) for node in found.nodes] == [2, 2]
 
 

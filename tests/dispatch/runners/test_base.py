@@ -21,9 +21,9 @@ class Elsewhere(Runner):
 
 
 def test_nodes_elsewhere_are_synthetic() -> None:
-    found, is_synthetic = Elsewhere().cluster(NodeRequest(3, 8, None))
+    found = Elsewhere().cluster(NodeRequest(3, 8, None))
     assert (found.arch, len(found.nodes), len(found.nodes[2].devices)) == ("cuda", 3, 8)
-    assert is_synthetic
+    assert found.is_synthetic
 
 
 @pytest.mark.parametrize("kind", [None, "cpu", "cuda"])
@@ -36,7 +36,7 @@ def test_the_devices_of_this_host_say_nothing_of_them(
     monkeypatch.setattr(node_request, "detect", looked)
     with pytest.raises(DispatchError, match=r"give --gpus N, or .* or give CPU slots"):
         Elsewhere().cluster(NodeRequest(2, None, kind))
-    assert len(Elsewhere().cluster(NodeRequest(2, 4, kind))[0].nodes[1].devices) == 4
+    assert len(Elsewhere().cluster(NodeRequest(2, 4, kind)).nodes[1].devices) == 4
 
 
 def test_a_synthetic_node_is_like_this_host_in_kind_and_number(

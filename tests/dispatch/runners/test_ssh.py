@@ -96,15 +96,15 @@ def test_a_run_needs_the_hosts_and_a_script_does_not() -> None:
     request = NodeRequest(1, 1, "cpu")
     with pytest.raises(DispatchError, match="--runner ssh needs the hosts"):
         SshRunner().check(request)
-    assert SshRunner().cluster(request)[1]
+    assert SshRunner().cluster(request).is_synthetic
 
 
 def test_no_more_nodes_than_hosts() -> None:
     request = NodeRequest(3, 1, "cpu", (ONE, TWO))
     with pytest.raises(DispatchError, match=r"^3 nodes are needed, and the system file has 2"):
         SshRunner().cluster(request)
-    cluster, is_synthetic = SshRunner().cluster(replace(request, nodes=2))
-    assert (len(cluster.nodes), is_synthetic) == (2, True)
+    cluster = SshRunner().cluster(replace(request, nodes=2))
+    assert (len(cluster.nodes), cluster.is_synthetic) == (2, True)
 
 
 words = st.text(

@@ -47,7 +47,7 @@ def test_as_csv_and_json(run: str, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (("8", "--table", "steps"), "--predict goes without --compat, --table and --baseline"),
+        (("8", "--table", "steps"), "--predict goes without --table"),
         (("33",), "gpt: 33 nodes are more than 8 times the most measured, 4"),
     ],
 )

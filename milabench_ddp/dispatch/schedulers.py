@@ -19,7 +19,6 @@ from .run_context import RunPlan, missing_benchmarks
 from .slurm_queue import JobStatus
 
 RESTARTS = 3  # of a job by itself
-_TRIES = 3
 _RUNNING, _GONE = JobStatus("RUNNING", False), JobStatus("COMPLETED", True)
 
 
@@ -131,6 +130,4 @@ def restart(run: RunDir) -> None:
         return
     missing = missing_of_job(run, plan, job)
     needed = most_nodes(missing, plan.nodes) + plan.spare if missing else job.nodes
-    for _ in range(_TRIES):  # Slurm signals all processes of the job: a signal may end `scontrol`
-        if slurm_queue.resize(own, needed, plan.runner):
-            return
+    slurm_queue.resize(own, needed, plan.runner)

@@ -18,24 +18,9 @@ _UNUSABLE = ("down", "drain", "fail", "error", "unknown", "future")  # Slurm's w
 
 
 def fewest_cpus(profile: RunnerProfile) -> int | None:
-    """The CPUs of the smallest node that a job may get; None if Slurm does not say."""
-    nodes = _offered(profile)
-    with_gpus = [node for node in nodes if node[1]] if profile.gpus_per_node else []
-    return min((cpus for cpus, _ in with_gpus or nodes), default=None)
+    """The CPUs of the smallest node that a job may get; None if Slurm does not say.
 
-
-def knows_gpus(profile: RunnerProfile) -> bool:
-    """Whether Slurm knows GPUs of nodes that a job may get, or none are requested of it."""
-    if not profile.gres or not profile.gpus_per_node:
-        return True
-    nodes = _offered(profile)
-    return not nodes or any(has_gpus for _, has_gpus in nodes)
-
-
-def _offered(profile: RunnerProfile) -> list[tuple[int, bool]]:
-    """The CPUs of the nodes of the partition, or of the ``nodelist`` in it, and if each has GPUs.
-
-    Empty if Slurm does not answer.
+    They are those of the partition, or of the ``nodelist`` in it; with GPUs, if the job wants some.
     """
     words = ["sinfo", "--noheader", "--Node", "--format=%P %c %G"]
     if profile.partition is not None:
@@ -43,11 +28,13 @@ def _offered(profile: RunnerProfile) -> list[tuple[int, bool]]:
     if NODELIST in profile.options:
         words.append(f"--nodes={profile.options[NODELIST]}")
     rows = re.findall(r"^(\S+) (\d+) (\S+)$", output_of(*words) or "", re.MULTILINE)
-    return [
+    nodes = [
         (int(cpus), "gpu" in gres)
         for partition, cpus, gres in rows
         if profile.partition is not None or partition.endswith("*")  # the default one
     ]
+    with_gpus = [node for node in nodes if node[1]] if profile.gpus_per_node else []
+    return min((cpus for cpus, _ in with_gpus or nodes), default=None)
 
 
 def without_absent(profile: RunnerProfile) -> tuple[RunnerProfile, dict[str, str]]:

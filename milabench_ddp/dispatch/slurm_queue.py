@@ -39,13 +39,19 @@ _SOON = 5  # where others wait meanwhile
 
 
 def output_of(*words: str, cwd: str | None = None, seconds: float = _SECONDS) -> str | None:
-    """The output of a command; None if it fails or does not answer."""
-    try:
-        done = subprocess.run(
-            words, capture_output=True, text=True, timeout=seconds, check=False, cwd=cwd
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
+    """The output of a command; None if it fails or does not answer.
+
+    It is asked again where a signal ends it: Slurm signals all processes of a job.
+    """
+    for _ in range(_TRIES):
+        try:
+            done = subprocess.run(
+                words, capture_output=True, text=True, timeout=seconds, check=False, cwd=cwd
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        if done.returncode >= 0:
+            break
     return done.stdout if done.returncode == 0 else None
 
 
@@ -91,10 +97,10 @@ def statuses(ids: Sequence[str]) -> dict[str, JobStatus] | None:
         is_over = word == "COMPLETING" and ran != "0:00" and _are_silent(nodes)
         if job in ids and not is_over:
             shown = "" if why == "None" else why
-            found[job] = JobStatus(word, word in _ENDED, shown, _how_failed(job, word))
+            found[job] = JobStatus(word, word in _ENDED, shown)
     for job in ids:
-        if job not in found and (word := _last_word(job)):
-            found[job] = JobStatus(word, word in _ENDED, detail=_how_failed(job, word))
+        if job not in found and (status := _last_status(job)):
+            found[job] = status
     return found
 
 
@@ -105,16 +111,22 @@ def _are_silent(nodes: str) -> bool:
     return found is not None and not found.strip()
 
 
-def _how_failed(job: str, word: str) -> str:
-    if word not in _FAILED:
-        return ""
-    record = job_record(job)
-    code, host = field(record, "ExitCode"), field(record, "BatchHost")
-    if not record:
-        rows = output_of("sacct", "-X", "--noheader", "--parsable2", "--format=ExitCode,NodeList",
-                    f"--jobs={job}")  # fmt: skip
-        code, _, nodes = (rows or "").strip().partition("|")
-        host = re.sub(r"\[(\d+).*|,.*", r"\1", nodes)  # the first of node[1-3]
+def _last_status(job: str) -> JobStatus | None:
+    """The status of a job that the queue does not have: as accounts have it, else ``scontrol``."""
+    rows = output_of("sacct", "-X", "--noheader", "--parsable2",
+                     "--format=State,ExitCode,NodeList", f"--jobs={job}")  # fmt: skip
+    known = re.findall(r"^(\w+)[^|]*\|(.*)\|(.*)$", rows or "", re.MULTILINE)
+    record = "" if known else job_record(job)
+    asked = ("JobState", "ExitCode", "BatchHost")
+    word, code, nodes = known[-1] if known else (field(record, name) for name in asked)
+    if not word:
+        return None
+    detail = _how_failed(code, nodes) if word in _FAILED else ""
+    return JobStatus(word, word in _ENDED, detail=detail)
+
+
+def _how_failed(code: str, nodes: str) -> str:
+    host = re.sub(r"\[(\d+).*|,.*", r"\1", nodes)  # the first of node[1-3]
     status, _, signal = code.partition(":")
     where = f" on {host}" if host else ""
     if signal == _NO_FILES_SIGNAL:
@@ -124,17 +136,9 @@ def _how_failed(job: str, word: str) -> str:
     return f"exit status {status}{where}" if status not in ("", "0") else ""
 
 
-def _last_word(job: str) -> str:
-    rows = output_of("sacct", "-X", "--noheader", "--parsable2", "--format=State", f"--jobs={job}")
-    words = [row.split()[0] for row in (rows or "").splitlines() if row.split()]
-    return words[-1] if words else field(job_record(job), "JobState")
-
-
 def why_stopped() -> Verdict:
     """Why this job received a signal, as the verdict on the benchmarks that it interrupts."""
-    text = ""
-    for _ in range(_TRIES):  # Slurm signals all processes of a step: a signal may end `scontrol`
-        text = text or (job_record(own_id()) if own_id() else "")
+    text = job_record(own_id()) if own_id() else ""
     if field(text, "PreemptTime") not in ("", "None"):
         return PREEMPTED
     word = field(text, "JobState")

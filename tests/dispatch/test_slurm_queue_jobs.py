@@ -21,7 +21,7 @@ SHOWS = (
 def test_jobs_in_the_queue_and_jobs_that_left_it(says: Says) -> None:
     says("squeue", "Welcome to the cluster\n7|PENDING|0:00||Priority\n"
          "8_1|RUNNING|1-02:03:04|n[1-2]|None\n9|RUNNING|0:05|n3|None")  # fmt: skip
-    says("sacct", "CANCELLED by 1000")
+    says("sacct", "CANCELLED by 1000|0:0|n4")
     assert slurm_queue.statuses(["7", "8_1", "6"]) == {
         "7": JobStatus("PENDING", False, "Priority"),
         "8_1": JobStatus("RUNNING", False),
@@ -51,7 +51,7 @@ def test_a_job_has_ended_though_one_of_its_nodes_does_not_answer(
 ) -> None:
     says("squeue", f"7|COMPLETING|{ran}|n[2-3]|None")
     asked = says("sinfo", answers)
-    says("sacct", accounts)
+    says("sacct", f"{accounts}|0:0|n[2-3]" if accounts else "")
     says("scontrol", "JobId=7 JobState=COMPLETING")
     assert slurm_queue.statuses(["7"]) == {"7": status}
     assert not asked.exists() or "--responding --nodes=n[2-3]" in asked.read_text()
@@ -59,7 +59,7 @@ def test_a_job_has_ended_though_one_of_its_nodes_does_not_answer(
 
 def test_a_controller_that_does_not_answer_ends_no_job(says: Says) -> None:
     says("squeue", "slurm_load_jobs error: Unable to contact slurm controller", 1)
-    says("sacct", "COMPLETED")
+    says("sacct", "COMPLETED|0:0|n1")
     assert slurm_queue.statuses(["6"]) is None
 
 
@@ -144,9 +144,9 @@ def test_how_a_job_failed(says: Says, record: str, detail: str) -> None:
 def test_a_job_that_only_the_accounts_know(says: Says) -> None:
     says("squeue", "")
     says("scontrol", "", 1)
-    says("sacct", "127:0|node[3-4]")
-    assert slurm_queue._how_failed("6", "FAILED") == "exit status 127 on node3"
-    assert slurm_queue._how_failed("6", "CANCELLED") == ""
+    for word, detail in (("FAILED", "exit status 127 on node3"), ("CANCELLED", "")):
+        says("sacct", f"{word}|127:0|node[3-4]")
+        assert slurm_queue.statuses(["6"]) == {"6": JobStatus(word, True, detail=detail)}
 
 
 @pytest.mark.usefixtures("job")

@@ -10,7 +10,6 @@ from milabench_ddp.dispatch.slurm_nodes import (
     fewest_cpus,
     has_first_node,
     keep_nodes,
-    knows_gpus,
     without_absent,
 )
 from milabench_ddp.dispatch.slurm_queue import placed
@@ -131,19 +130,19 @@ train* 128 gpu:h100:8"""
 
 
 @pytest.mark.parametrize(
-    ("profile", "asked", "cpus", "has_gpus"),
+    ("profile", "asked", "cpus"),
     [
-        (RunnerProfile("slurm"), "", 64, True),  # of the default partition
-        (RunnerProfile("slurm", gpus_per_node=8), "", 64, True),
-        (RunnerProfile("slurm", partition="cpu"), " --partition=cpu", 8, True),
-        (RunnerProfile("slurm", options={"nodelist": "n[1-3]"}), " --nodes=n[1-3]", 64, True),
+        (RunnerProfile("slurm"), "", 64),  # of the default partition
+        (RunnerProfile("slurm", gpus_per_node=8), "", 64),
+        (RunnerProfile("slurm", partition="cpu"), " --partition=cpu", 8),
+        (RunnerProfile("slurm", options={"nodelist": "n[1-3]"}), " --nodes=n[1-3]", 64),
     ],
 )
 def test_what_slurm_says_of_the_nodes_that_a_job_may_get(
-    says: Says, profile: RunnerProfile, asked: str, cpus: int, has_gpus: bool
+    says: Says, profile: RunnerProfile, asked: str, cpus: int
 ) -> None:
     given = says("sinfo", "Welcome\n" + OFFERS)
-    assert (fewest_cpus(profile), knows_gpus(profile)) == (cpus, has_gpus)
+    assert fewest_cpus(profile) == cpus
     assert given.read_text().startswith(f"--noheader --Node --format=%P %c %G{asked}\n")
 
 
@@ -156,10 +155,9 @@ def test_the_cpus_of_nodes_without_gpus_do_not_count_for_a_job_with_gpus(says: S
 def test_slurm_may_know_no_gpus_or_say_nothing(says: Says, monkeypatch: pytest.MonkeyPatch) -> None:
     says("sinfo", "train* 64 (null)")
     wants = RunnerProfile("slurm", gpus_per_node=8)
-    assert (fewest_cpus(wants), knows_gpus(wants)) == (64, False)
-    assert knows_gpus(RunnerProfile("slurm", gpus_per_node=8, gres=False))
+    assert fewest_cpus(wants) == 64
     monkeypatch.setenv("PATH", "/nowhere")
-    assert (fewest_cpus(wants), knows_gpus(wants)) == (None, True)
+    assert fewest_cpus(wants) is None
 
 
 @pytest.mark.usefixtures("job")

@@ -24,15 +24,16 @@ from ..follow import follow_jobs
 from ..job_follower import job_folder
 from ..run_context import RunContext
 from ..schedulers import SCHEDULERS, Scheduler, split_into_jobs
-from ..slurm_nodes import fewest_cpus, knows_gpus, without_absent
+from ..slurm_nodes import fewest_cpus, without_absent
 from . import slurm_job
 from .base import Runner, ScriptRequest
 from .slurm_script import parameters, render_jobs
 
 NO_GRES = (
-    "; Slurm knows no GPUs of these nodes (GRES): if they have some, set `gres: false` in the "
+    "; if Slurm knows no GPUs of its nodes (`sinfo -o %G` says so), set `gres: false` in the "
     "runner profile"
 )
+_OF_NODES = re.compile(r"node configuration|gres", re.I)
 _BUSY = re.compile(r"timed out|timeout|unable to contact|connection refused|zero bytes", re.I)
 _COMPLETING = 60  # seconds that a job may take to end after its benchmarks have
 
@@ -155,7 +156,7 @@ def _submit_array(
         said = _last_words(str(error))
         if _BUSY.search(said):
             raise DispatchError(f"Slurm does not answer, try again later: {said}") from error
-        hint = "" if knows_gpus(profile) else NO_GRES
+        hint = NO_GRES if profile.gres and profile.gpus_per_node and _OF_NODES.search(said) else ""
         raise DispatchError(f"Slurm refuses the job: {said}{hint}") from error
     except OSError as error:
         raise DispatchError(
@@ -171,10 +172,7 @@ def _submit_array(
 
 
 def _last_words(text: str) -> str:
-    said = []
-    for line in text.splitlines():
-        if "error:" in line:
-            said.append(line.split("error:", 1)[1].strip())
+    said = [line.strip() for line in re.findall(r"error:(.*)", text)]
     useful = [line for line in said if not line.startswith("Batch job submission failed")]
     return "; ".join(dict.fromkeys(useful or said)) or text.strip()
 

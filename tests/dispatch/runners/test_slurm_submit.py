@@ -164,16 +164,21 @@ def test_a_controller_that_does_not_answer_has_not_refused(
         submit(folder, PROFILE, jobs(), print)
 
 
-@pytest.mark.parametrize(("gres", "has_hint"), [("(null)", True), ("gpu:8", False)])
-def test_a_refusal_where_slurm_knows_no_gpus_says_what_to_do(
-    sbatch: Callable[[str], Path], folder: RunDir, tmp_path: Path, gres: str, has_hint: bool
+@pytest.mark.parametrize(
+    ("says", "gpus", "has_hint"),
+    [
+        ("Requested node configuration is not available", 2, True),
+        ("Requested node configuration is not available", 0, False),
+        ("Invalid generic resource (gres) specification", 2, True),
+        ("Invalid account", 2, False),
+    ],
+)
+def test_a_refusal_where_slurm_may_know_no_gpus_says_what_to_do(
+    sbatch: Callable[[str], Path], folder: RunDir, says: str, gpus: int, has_hint: bool
 ) -> None:
-    sbatch("echo 'sbatch: error: Requested node configuration is not available' >&2; exit 1")
-    sinfo = tmp_path / "bin" / "sinfo"
-    sinfo.write_text(f"#!/bin/sh\necho 'train* 64 {gres}'\n")
-    sinfo.chmod(0o755)
-    with pytest.raises(DispatchError, match="Slurm refuses the job: Requested node") as error:
-        submit(folder, replace(PROFILE, gpus_per_node=2), jobs(), print)
+    sbatch(f"echo 'sbatch: error: {says}' >&2; exit 1")
+    with pytest.raises(DispatchError, match="Slurm refuses the job: ") as error:
+        submit(folder, replace(PROFILE, gpus_per_node=gpus), jobs(), print)
     assert ("set `gres: false`" in str(error.value)) == has_hint
 
 

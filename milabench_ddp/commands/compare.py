@@ -30,7 +30,7 @@ def main(options: CompareOptions) -> int:
         said = write_files(charts, folder, overwrite=options.overwrite)
         text = "".join(f"{sentence}\n" for sentence in said)
     elif options.format == "text":
-        text = text_of(comparison_blocks(found), shown_width(sys.stdout))
+        text = text_of(comparison_blocks(found), shown_width())
     else:
         text = FACES[options.format](found, [before, after])
     sys.stdout.write(text)

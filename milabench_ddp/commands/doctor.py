@@ -33,7 +33,7 @@ def main(options: DoctorOptions) -> int:
         facts = {"milabench": __version__, "python": sys.executable, "checks": found}
         sys.stdout.write(encode_indented(facts).decode())
     else:
-        write("\n".join([*_lines(found, shown_width(sys.stdout)), ""]), sys.stdout)
+        write("\n".join([*_lines(found, shown_width()), ""]), sys.stdout)
     return int(found[0].state == State.ERROR)
 
 

@@ -1,7 +1,7 @@
 """The report on a run as text, as at its end, and the exit code of a command that reports."""
 
-import os
 import re
+import shutil
 from pathlib import Path
 from typing import TextIO
 
@@ -43,7 +43,7 @@ def exit_code(report: Report, fail_on: str = Severity.ERROR) -> int:
 
 
 def show(path: str | Path, out: TextIO, fail_on: str = Severity.ERROR) -> int:
-    width = shown_width(out)
+    width = shown_width()
     made, text = in_spite_of_broken(lambda it: report_text(it, width), report_of([path]))
     is_real = all(each.name != PLANTED for each in made.findings)
     if made.verdicts and is_real and not (made.goes_on or made.cancelled):
@@ -68,10 +68,6 @@ def write(text: str, out: TextIO) -> None:
     out.write(text)
 
 
-def shown_width(out: TextIO) -> int:
+def shown_width() -> int:
     """The columns of ``COLUMNS``, or else of the terminal; a file or a pipe has ``WIDTH``."""
-    columns = os.environ.get("COLUMNS", "")
-    found = int(columns) if columns.isdecimal() else 0
-    if not found and out.isatty():
-        found = os.get_terminal_size(out.fileno()).columns  # 0 where it is not known
-    return max(found or WIDTH, NARROWEST)
+    return max(shutil.get_terminal_size((WIDTH, 0)).columns, NARROWEST)

@@ -13,7 +13,7 @@ from .final_report import shown_width
 def main(options: HistoryOptions) -> int:
     history = history_of(run_folders(options.runs), options.select, options.threshold)
     if options.format == "text":
-        text = text_of(history_blocks(history), shown_width(sys.stdout))
+        text = text_of(history_blocks(history), shown_width())
     else:
         text = FACES[options.format](history)
     sys.stdout.write(text)

@@ -122,7 +122,7 @@ def main(options: ValidateOptions) -> int:
         _rehearse(options, lines)
     except KeyboardInterrupt:
         is_cancelled = True
-    sys.stdout.write(text_of(_blocks(lines), final_report.shown_width(sys.stdout)))
+    sys.stdout.write(text_of(_blocks(lines), final_report.shown_width()))
     if is_cancelled:
         return final_report.CANCELLED
     is_diagonal = not any(line.missed or line.accused for line in lines)

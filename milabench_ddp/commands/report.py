@@ -102,7 +102,7 @@ def _text(made: Report, options: ReportOptions, files: Mapping[str, str]) -> str
         return "".join(f"{sentence}\n" for sentence in said)
     format = FORMATS[options.format]
     if options.format == "text":
-        format = text_format(options.width or shown_width(sys.stdout))
+        format = text_format(options.width or shown_width())
     if options.predict and format.prediction is not None:
         return format.prediction(predictions_of(made.rows, options.predict))
     if options.failures and format.failures is not None:

@@ -156,11 +156,13 @@ def test_the_width_that_is_asked_for(
 def test_the_width_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """As wide as it is; one that does not tell is as a file, and no report is narrower than 40."""
     ours, theirs = os.openpty()
+    monkeypatch.delenv("COLUMNS", raising=False)
     with open(theirs, "w") as terminal:
+        monkeypatch.setattr(sys, "__stdout__", terminal)
         widths = []
         for columns in (132, 0, 7):
             termios.tcsetwinsize(ours, (24, columns))
-            widths.append(shown_width(terminal))
+            widths.append(shown_width())
     os.close(ours)
     assert widths == [132, 100, 40]
 

@@ -4,7 +4,6 @@ import io
 import sys
 from collections.abc import Iterable, Sequence
 
-from ..config.load import load
 from ..config.runner_profile import RunnerProfile
 from ..options.suite import LaunchOptions
 from ..plan.bash import parts
@@ -19,22 +18,14 @@ NAME = "dry"  # of the run whose script it prints
 
 def main(options: LaunchOptions) -> int:
     """Print the script of the suite; this starts nothing and needs no GPU."""
-    base, system = setup.base_folder(options), setup.read_system_of(options)
+    system = setup.read_system_of(options)
     profile = setup.resolve_runner(options, system)
     if not options.runner:
         profile = None  # plain bash for any number of nodes, without a scheduler
     cluster = setup.resolve_cluster(options, system, profile)
-    if profile is not None:
-        from ..dispatch.runners import runner_of
-
-        profile = runner_of(profile).profile(profile, cluster)
-    facts = setup.machine_facts(cluster, system, base)
-    suite = load(setup.request(options, system), facts, without_programs=True)
-    if profile is not None:
-        profile = setup.inside(profile, base, cluster.arch, suite.benchmarks)
-    setup.learn_secrets(suite.benchmarks, profile)
-    site, run = setup.site(options, profile), base / "runs" / NAME
-    repetition = repetition_of(options, profile)
+    found = setup.loaded(options, system, cluster, profile, without_programs=True)
+    suite, site, profile = found
+    repetition, run = repetition_of(options, profile), setup.base_folder(options) / "runs" / NAME
     launches = []
     for benchmark in suite.benchmarks:
         launches += plan_launches(benchmark, cluster, site, repetition.most, run)

@@ -14,7 +14,6 @@ from msgspec import structs
 
 from ..codec import plain, write_record
 from ..config.audited import audited_in
-from ..config.load import load
 from ..config.merge import read_suite
 from ..config.runner_profile import read_profile
 from ..config.schema import VALIDATE
@@ -142,7 +141,7 @@ def _create(options: RunOptions) -> Iterator[RunContext]:
 
 
 def _created(options: RunOptions, sides: tuple[str, ...] = ()) -> RunContext:
-    base, system = setup.base_folder(options), setup.read_system_of(options)
+    system = setup.read_system_of(options)
     profile = setup.resolve_runner(options, system)
     if sides and profile is not None:
         raise SelectionError("two configurations need one node, this host: give no other --runner")
@@ -153,15 +152,7 @@ def _created(options: RunOptions, sides: tuple[str, ...] = ()) -> RunContext:
     runner.check(request)
     repetition = repetition_of(options, profile)
     cluster = _cluster(runner, request, options.spare)
-    if profile is None:
-        node = cluster.nodes[0]
-    else:
-        node = Node(socket.gethostname().split(".")[0], (), 0)
-        profile = runner.profile(profile, cluster)
-    suite = load(setup.request(options, system), setup.machine_facts(cluster, system, base))
-    if profile is not None:
-        profile = setup.inside(profile, base, cluster.arch, suite.benchmarks)
-    setup.learn_secrets(suite.benchmarks, profile)
+    suite, site, profile = setup.loaded(options, system, cluster, profile)
     for said in suite.warnings:
         print(f"milabench: warning: {in_line(said)}", file=sys.stderr)
     if not suite.benchmarks:
@@ -177,7 +168,7 @@ def _created(options: RunOptions, sides: tuple[str, ...] = ()) -> RunContext:
         seed=repetition.seed,
         sides=sides,
         one_at_a_time=options.one_at_a_time,
-        site=setup.site(options, profile),
+        site=site,
         arch=cluster.arch,
         gpus=len(cluster.nodes[0].devices),
         nodes=len(cluster.nodes) - len(absent),
@@ -191,12 +182,15 @@ def _created(options: RunOptions, sides: tuple[str, ...] = ()) -> RunContext:
     for benchmark in suite.benchmarks:  # a benchmark that cannot be laid out is refused now
         plan_launches(benchmark, cluster, plan.site)
     warnings = runner.preflight(plan, suite.benchmarks, cluster)
+    node = cluster.nodes[0]
+    if profile is not None:  # this host is none of them
+        node = Node(socket.gethostname().split(".")[0], (), 0)
     machine = collect(cluster.arch, node, sys.argv, os.environ, audited_in(suite.benchmarks))
     if profile is not None and profile.python is not None:  # this one measures nothing
         machine |= {"packages": {}, "pytorch": {}, "python": ""}
     if profile is not None and profile.container is not None:
         machine["container"] = profile.container.facts()
-    context = create_run(base, options.name, suite, plan, machine)
+    context = create_run(setup.base_folder(options), options.name, suite, plan, machine)
     for name, why in absent.items():
         write_record(context.run.node_json(name), NodeState(name, NodeStatus.FAILED, why))
     context.warnings = warnings

@@ -50,7 +50,7 @@ def request(options: SuiteOptions, system: System) -> SuiteRequest:
     )
 
 
-def learn_secrets(benchmarks: Sequence[Benchmark], profile: RunnerProfile | None = None) -> None:
+def learn_secrets(benchmarks: Sequence[Benchmark], profile: RunnerProfile | None) -> None:
     for benchmark in benchmarks:
         SECRETS.heed(benchmark.record.get("secrets") or (), (benchmark.name, benchmark.group))
     for benchmark in benchmarks:
@@ -58,6 +58,30 @@ def learn_secrets(benchmarks: Sequence[Benchmark], profile: RunnerProfile | None
         SECRETS.learn([dict(benchmark.env), list(benchmark.argv), dict(benchmark.record)])
     if profile is not None:
         SECRETS.learn(to_builtins(profile))
+
+
+def loaded(
+    options: LaunchOptions,
+    system: System,
+    cluster: Cluster,
+    profile: RunnerProfile | None,
+    *,
+    without_programs: bool = False,
+) -> tuple[Suite, Site, RunnerProfile | None]:
+    """The suite for a cluster; its interpreters, and the profile, in the container if it has one.
+
+    If the profile does not set the GPUs of a node, they are those of the cluster. The secrets of
+    both are known then.
+    """
+    base = base_folder(options)
+    facts = machine_facts(cluster, system, base)
+    suite = load(request(options, system), facts, without_programs=without_programs)
+    if profile is not None:
+        if profile.gpus_per_node is None and cluster.has_gpu:
+            profile = with_settings(profile, {"gpus_per_node": len(cluster.nodes[0].devices)})
+        profile = inside(profile, base, cluster.arch, suite.benchmarks)
+    learn_secrets(suite.benchmarks, profile)
+    return suite, site(options, profile), profile
 
 
 def load_local_suite(options: SuiteOptions) -> Suite:
@@ -221,7 +245,7 @@ def inside(
     return with_settings(profile, changes)
 
 
-def site(options: LaunchOptions, profile: RunnerProfile | None = None) -> Site:
+def site(options: LaunchOptions, profile: RunnerProfile | None) -> Site:
     """The interpreters, that of the profile or this one, and the voir shim.
 
     Any of ``<base>/venv/<install group>`` is for this host, and not for its containers.

@@ -9,8 +9,9 @@ from milabench_ddp.commands import setup
 from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.config.system import System, SystemGpu, SystemNode
 from milabench_ddp.errors import SelectionError
+from milabench_ddp.machine.detect import synthetic_cluster
 from milabench_ddp.machine.devices import Cluster
-from milabench_ddp.options.suite import RunOptions, SuiteOptions
+from milabench_ddp.options.suite import LaunchOptions, RunOptions, SuiteOptions
 from tests.support.workplace import GOOD
 
 SUITE = "x: {program: p.py, plan: {method: per_gpu}}\n"
@@ -347,3 +348,18 @@ def test_a_list_of_nodes_is_a_count_where_a_suite_asks_for_one() -> None:
     options = SuiteOptions(config="sweep.yaml", nodes=("a", "b", "c"))
     assert setup.node_count(options, System()) == 3
     assert setup.request(options, System()).nodes == (3,)
+
+
+@pytest.mark.parametrize(
+    ("arch", "own", "asked"), [("cuda", None, 4), ("cpu", None, None), ("cuda", 8, 8)]
+)
+def test_a_job_asks_for_the_gpus_that_are_to_be_used(
+    tmp_path: Path, arch: str, own: int | None, asked: int | None
+) -> None:
+    config = tmp_path / "s.yaml"
+    config.write_text(SUITE)
+    options, profile = LaunchOptions(config=str(config)), RunnerProfile("slurm", gpus_per_node=own)
+    cluster = synthetic_cluster(arch, 2, 4)
+    found = setup.loaded(options, System(), cluster, profile, without_programs=True)[2]
+    assert found is not None
+    assert found.gpus_per_node == asked

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...config.runner_profile import RunnerProfile, with_settings
+from ...config.runner_profile import RunnerProfile
 from ...config.schema import Benchmark
 from ...errors import DispatchError
 from ...events import Outcome
@@ -57,12 +57,6 @@ class Runner(ABC):
 
     def check(self, request: NodeRequest) -> None:  # noqa: B027  (most runners need no check)
         """Raise DispatchError if a run cannot be started on these nodes."""
-
-    def profile(self, profile: RunnerProfile, cluster: Cluster) -> RunnerProfile:
-        """The profile; if it does not set the GPUs of a node, they are those of the cluster."""
-        if profile.gpus_per_node is not None or not cluster.has_gpu:
-            return profile
-        return with_settings(profile, {"gpus_per_node": len(cluster.nodes[0].devices)})
 
     def without_absent(self, profile: RunnerProfile) -> tuple[RunnerProfile, Mapping[str, str]]:
         """The profile without the nodes that it names and that cannot come; and why, by node."""

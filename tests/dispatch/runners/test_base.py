@@ -49,13 +49,6 @@ def test_a_synthetic_node_is_like_this_host_in_kind_and_number(
     assert len(found.nodes[1].devices) == len(here.nodes[0].devices)
 
 
-def test_a_job_asks_for_the_gpus_that_are_to_be_used() -> None:
-    assert Elsewhere().profile(PROFILE, cluster(gpus=4)).gpus_per_node == 4
-    assert Elsewhere().profile(PROFILE, cluster(gpus=4, arch="cpu")).gpus_per_node is None
-    said = RunnerProfile(kind="slurm", gpus_per_node=8)
-    assert Elsewhere().profile(said, cluster(gpus=4)).gpus_per_node == 8
-
-
 def test_the_script_is_bash() -> None:
     launches = plan_launches(benchmark(), cluster(), SITE)
     text = Elsewhere().script(ScriptRequest(None, launches, 1, SITE.python, ["made by a test"]))

@@ -26,7 +26,7 @@ from ..agent_process import SETUP_FAILED, AgentLog, AgentLogs, AgentProcess
 from ..membership import AgentConnection, Membership
 from ..nodes import Nodes
 from ..protocol import FromAgent, Timeouts
-from ..run_context import RunContext, RunPlan
+from ..run_context import RunContext
 from ..transport import Connection, Stream
 from .attached import AttachedRunner
 
@@ -178,23 +178,22 @@ class StartedAgents:
 
 @contextmanager
 def agents(
-    run: RunDir,
-    plan: RunPlan,
+    context: RunContext,
     commands: Mapping[str, AgentCommand],
     requests: StopRequests,
     observer: ProgressObserver,
     again: Callable[[str], AgentCommand] | None = None,
 ) -> Iterator[Nodes]:
     """Start agents; ``again`` makes the command that starts that of a lost node once more."""
-    with StartedAgents(run, plan.grace) as started:
+    with StartedAgents(context.run, context.plan.grace) as started:
 
         def start(node: str) -> AgentConnection:
             assert again is not None
             return started.start({node: again(node)})[node]
 
         yield Membership(
-            run, started.start(commands), requests.fd, Timeouts(), observer,
-            again=start if again else None, spare=plan.spare,
+            context.run, started.start(commands), requests.fd, Timeouts(), observer,
+            again=start if again else None, spare=context.plan.spare,
         )  # fmt: skip
 
 
@@ -208,4 +207,4 @@ class AgentRunner(AttachedRunner):
     def nodes(
         self, context: RunContext, requests: StopRequests, observer: ProgressObserver
     ) -> AbstractContextManager[Nodes]:
-        return agents(context.run, context.plan, self.commands(context), requests, observer)
+        return agents(context, self.commands(context), requests, observer)

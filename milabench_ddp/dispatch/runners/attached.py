@@ -2,7 +2,7 @@
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 
 from ...config.schema import Benchmark
@@ -13,7 +13,6 @@ from ...machine.devices import Cluster
 from ...machine.provenance import meta
 from ...progress import ProgressObserver
 from ...results.node_state import NodeState, NodeStatus
-from ...results.run_dir import RunDir
 from ..coordinator import Coordinator
 from ..gpu_preflight import check_gpus
 from ..node_records import NodeRecords
@@ -26,23 +25,19 @@ from .base import Runner
 
 @contextmanager
 def this_host(
-    run: RunDir,
-    plan: RunPlan,
-    machine: Mapping[str, object],
-    requests: StopRequests,
-    observer: ProgressObserver,
-    warnings: tuple[str, ...] = (),
+    context: RunContext, requests: StopRequests, observer: ProgressObserver
 ) -> Iterator[Nodes]:
+    plan, about = context.plan, meta(context.header.machine)
     node = detect(plan.arch, plan.gpus, os.environ).nodes[0]
-    _note(warnings, node.name, run, observer)
-    with launch_runner(run, plan, node, meta(machine), os.environ) as runner:
+    _note_warnings(context, node.name, observer)
+    with launch_runner(context.run, plan, node, about, os.environ) as runner:
         yield ThisHost(node, runner, requests, observer.event)
 
 
-def _note(warnings: tuple[str, ...], node: str, run: RunDir, observer: ProgressObserver) -> None:
-    if warnings:
-        records = NodeRecords(run, [node], observer)
-        records.change(node, NodeState(node, NodeStatus.JOINED, warnings=warnings))
+def _note_warnings(context: RunContext, node: str, observer: ProgressObserver) -> None:
+    if context.warnings:
+        records = NodeRecords(context.run, [node], observer)
+        records.change(node, NodeState(node, NodeStatus.JOINED, warnings=context.warnings))
         records.tell()
 
 
@@ -72,7 +67,7 @@ class AttachedRunner(Runner):
                     run, plan, benchmarks = context.run, context.plan, context.benchmarks
                     if isinstance(nodes, ThisHost) and sides:
                         nodes = nodes.beside(run, observer.event)
-                        _note(context.warnings, nodes[0].name, run, observer)
+                        _note_warnings(context, nodes[0].name, observer)
                     sides.append(Coordinator(run, plan, benchmarks, nodes, requests, observer))
                 sides[0].execute(*sides[1:])
             for context, side in zip(contexts, sides, strict=True):
@@ -96,5 +91,4 @@ class HostRunner(AttachedRunner):
     def nodes(
         self, context: RunContext, requests: StopRequests, observer: ProgressObserver
     ) -> AbstractContextManager[Nodes]:
-        machine = context.header.machine
-        return this_host(context.run, context.plan, machine, requests, observer, context.warnings)
+        return this_host(context, requests, observer)

@@ -29,7 +29,7 @@ from ...machine.detect import detect
 from ...progress import ProgressObserver
 from ...results.lock import held, holder, host_of
 from ...results.node_state import NodeStatus, begin_attempt
-from ...results.read_state import ignore, read_benchmark, read_header, require_state
+from ...results.read_state import ignore, read_benchmark, read_header
 from ...results.run_dir import RunDir, save_state
 from ...results.state import BenchmarkState, JobState, own_id
 from ...shown_streams import shown_output
@@ -39,7 +39,7 @@ from ..coordinator import Coordinator
 from ..gpu_preflight import check_gpus
 from ..node_records import NodeRecords
 from ..nodes import Nodes
-from ..run_context import RunPlan, read_plan
+from ..run_context import RunContext, read_plan
 from ..schedulers import missing_of_job, most_nodes, own_job, restart
 from ..slurm_nodes import keep_nodes
 from .agents import AgentCommand, agent_script, agents
@@ -86,19 +86,20 @@ class JobTask(Struct, frozen=True):
                 return Outcome.OK  # a job that starts again may have nothing left to do
             if earlier and own_id():
                 _note_lost(run, earlier)
-            begin_attempt(run, {job.id for job in read_header(run).jobs} - {own_id()})
+            header = read_header(run)
+            begin_attempt(run, {job.id for job in header.jobs} - {own_id()})
             with slurm_queue.ended_by_slurm():
-                return self._run(run, plan, benchmarks)
+                return self._run(RunContext(run, header, plan, benchmarks))
 
-    def _run(self, run: RunDir, plan: RunPlan, benchmarks: Sequence[Benchmark]) -> str:
+    def _run(self, context: RunContext) -> str:
+        run, plan, benchmarks = context.run, context.plan, context.benchmarks
         with ExitStack() as stack:
             requests = stack.enter_context(closing(StopRequests()))
             stack.enter_context(stopped_by_signals(requests))
             # the warning of a time limit; submitit's handler would requeue the job
             signal.signal(signal.SIGUSR2, lambda *_: requests.stop())
             observer = PlainProgress(sys.stdout)
-            count = most_nodes(benchmarks, plan.nodes) + plan.spare
-            with self._nodes(run, plan, count, requests, observer) as nodes:
+            with self._nodes(context, requests, observer) as nodes:
                 coordinator = Coordinator(
                     run, plan, benchmarks, nodes, requests, observer,
                     why_stopped=slurm_queue.why_stopped,
@@ -115,22 +116,18 @@ class JobTask(Struct, frozen=True):
 
     @contextmanager
     def _nodes(
-        self,
-        run: RunDir,
-        plan: RunPlan,
-        count: int,
-        requests: StopRequests,
-        observer: ProgressObserver,
+        self, context: RunContext, requests: StopRequests, observer: ProgressObserver
     ) -> Iterator[Nodes]:
-        """The first ``count`` nodes of this job: agents in its steps; without Slurm, this host."""
+        """The first nodes of this job: agents in its steps; without Slurm, this host."""
+        plan = context.plan
         if own_id():
             profile = plan.runner
             assert profile is not None
-            hosts = keep_nodes(count)
+            hosts = keep_nodes(most_nodes(context.benchmarks, plan.nodes) + plan.spare)
 
             def step(mine: Sequence[str], *, is_again: bool = False) -> AgentCommand:
                 options = AgentOptions(
-                    run.path, hosts.index(mine[0]), hosts=tuple(mine), is_again=is_again,
+                    context.run.path, hosts.index(mine[0]), hosts=tuple(mine), is_again=is_again,
                     job=self.job.name,
                 )  # fmt: skip
                 script = agent_script(options, profile)
@@ -143,15 +140,14 @@ class JobTask(Struct, frozen=True):
             for part in parts(hosts):
                 commands |= dict.fromkeys(part, step(part))
             with agents(
-                run, plan, commands, requests, observer, lambda host: step([host], is_again=True)
+                context, commands, requests, observer, lambda host: step([host], is_again=True)
             ) as nodes:
                 yield nodes
         else:
-            machine = require_state(run).header.machine
             requests.verdict = slurm_queue.CANCELLED
             node = detect(plan.arch, plan.gpus, os.environ).nodes[0]
-            warnings = check_gpus(plan, plan.benchmarks, node, os.environ)
-            with this_host(run, plan, machine, requests, observer, warnings) as nodes:
+            context.warnings = check_gpus(plan, plan.benchmarks, node, os.environ)
+            with this_host(context, requests, observer) as nodes:
                 yield nodes
 
 

@@ -96,9 +96,7 @@ def test_in_slurm_the_agents_are_steps_of_the_job(
     alone: list[AgentCommand] = []
 
     @contextmanager
-    def agents(
-        _run: RunDir, _plan: Any, commands: Mapping[str, AgentCommand], *rest: Any
-    ) -> Iterator[None]:
+    def agents(_context: Any, commands: Mapping[str, AgentCommand], *rest: Any) -> Iterator[None]:
         found.update(commands)
         alone.append(rest[-1]("n02"))
         yield None

@@ -1,11 +1,8 @@
 """``milabench list``: print the suites, or the benchmarks of one, and which would not run."""
 
-import sys
 from collections.abc import Iterator
-from typing import TextIO
 
-from ..config.conditions import MachineFacts
-from ..config.load import SuiteRequest, load
+from ..config.load import load
 from ..config.schema import Suite
 from ..config.shipped import shipped_suites
 from ..config.tree import shown
@@ -24,17 +21,13 @@ def main(options: ListOptions) -> int:
             print(line)
         print("\nmilabench list NAME lists the benchmarks of one; milabench run NAME runs it")
         return 0
-    return run(*setup.resolve_request(options), sys.stdout)
-
-
-def run(request: SuiteRequest, facts: MachineFacts, out: TextIO) -> int:
-    """Print a table of the benchmarks that would run; below it, why the others would not."""
-    for line in _lines(load(request, facts)):
-        out.write(f"{line}\n")
+    for line in lines(load(*setup.resolve_request(options))):
+        print(line)
     return 0
 
 
-def _lines(suite: Suite) -> Iterator[str]:
+def lines(suite: Suite) -> Iterator[str]:
+    """A table of the benchmarks that would run; below it, why the others would not."""
     total = len(suite.benchmarks) + len(suite.skipped)
     count = f"{len(suite.benchmarks)} of {total} benchmarks would run"
     yield f"{shown(suite.path)}, preset {suite.preset}: {count}"

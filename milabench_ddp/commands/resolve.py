@@ -4,12 +4,10 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import TextIO
 
 import yaml
 
-from ..config.conditions import MachineFacts
-from ..config.load import SuiteRequest, resolve
+from ..config.load import Resolved, resolve
 from ..config.tree import (
     Entries,
     ListNode,
@@ -27,22 +25,21 @@ from . import setup
 
 
 def main(options: ResolveOptions) -> int:
-    return run(*setup.resolve_request(options), options.explain, sys.stdout)
+    sys.stdout.write(text(resolve(*setup.resolve_request(options)), explain=options.explain))
+    return 0
 
 
-def run(request: SuiteRequest, facts: MachineFacts, explain: bool, out: TextIO) -> int:
-    """Print the selected benchmarks as YAML; with ``explain``, also where each value comes from."""
-    resolved = resolve(request, facts)
+def text(resolved: Resolved, *, explain: bool) -> str:
+    """The selected benchmarks as YAML; with ``explain``, also where each value comes from."""
     chosen = {}
     for name, result in resolved.benchmarks.items():
         if resolved.selection.reason_against(name) is None:
             chosen[name] = result.entry
     SECRETS.learn({name: to_plain(entry) for name, entry in chosen.items()})
-    out.write(f"# {in_line(shown(resolved.path))}, preset {resolved.preset}\n")
-    for said in resolved.warnings:
-        out.write(f"# warning: {in_line(said)}\n")
-    out.write(to_yaml(chosen, explain=explain))
-    return 0
+    said = [f"{shown(resolved.path)}, preset {resolved.preset}"]
+    said += [f"warning: {each}" for each in resolved.warnings]
+    head = "".join(f"# {in_line(each)}\n" for each in said)
+    return head + to_yaml(chosen, explain=explain)
 
 
 _PLAIN = re.compile(r"-{0,2}[A-Za-z_/][\w/.-]*(?: [\w/.-]+)*", re.ASCII)
@@ -86,15 +83,11 @@ def _value(node: TreeNode) -> str:
 
 def scalar(value: Scalar) -> str:
     """A scalar as YAML on one line; text is quoted unless it plainly is text."""
-    if isinstance(value, float):  # -0.0 equals 0.0
-        return _dumped(value)
-    return _text(value)
+    return _text(value) if isinstance(value, str) else _dumped(value)
 
 
-@lru_cache(4096, typed=True)  # benchmarks have most words in common
-def _text(value: Scalar) -> str:
-    if not isinstance(value, str):
-        return _dumped(value)
+@lru_cache(4096)  # benchmarks have most words in common
+def _text(value: str) -> str:
     if _PLAIN.fullmatch(value) and yaml.safe_load(value) == value:
         return value
     return str(yaml.safe_dump(value, default_style='"', width=_WIDE)).rstrip("\n")

@@ -20,17 +20,17 @@ LONGEST = 5.0  # seconds between two readings of the clock that count
 
 
 class _Message(msgspec.Struct, frozen=True, tag=True):
-    """Base of all messages; the field ``type`` of the JSON names the class."""
+    """Base of all messages; the field ``type`` of their JSON names the class."""
 
 
-class Heartbeat(_Message, frozen=True, tag=True):
+class Heartbeat(_Message, frozen=True):
     """The sender is alive; both sides send it, an agent also while it checks its GPUs."""
 
 
 # To an agent.
 
 
-class FindPorts(_Message, frozen=True, tag=True):
+class FindPorts(_Message, frozen=True):
     """Find free TCP ports for a launch."""
 
     launch: str  # the id of the launch
@@ -38,14 +38,14 @@ class FindPorts(_Message, frozen=True, tag=True):
     among: tuple[int, int] | None = None  # the first and the last that it may have; None: any
 
 
-class StartLaunch(_Message, frozen=True, tag=True):
+class StartLaunch(_Message, frozen=True):
     """Run this node's part of a launch."""
 
     id: str
     launch: Launch  # with the processes of this node only
 
 
-class StopLaunch(_Message, frozen=True, tag=True):
+class StopLaunch(_Message, frozen=True):
     """Stop a launch, even one that has not started on this node yet."""
 
     id: str
@@ -53,26 +53,26 @@ class StopLaunch(_Message, frozen=True, tag=True):
     hard: bool  # SIGKILL at once
 
 
-class Ping(_Message, frozen=True, tag=True):
+class Ping(_Message, frozen=True):
     """Ask a node for its clock; or one that was taken for lost, whether it is back."""
 
     id: str
 
 
-class KeepEvidence(_Message, frozen=True, tag=True):
+class KeepEvidence(_Message, frozen=True):
     """Keep evidence of this node, with files that the coordinator has of it."""
 
     files: Mapping[str, str]  # texts by their names
 
 
-class Finish(_Message, frozen=True, tag=True):
+class Finish(_Message, frozen=True):
     """End the agent: no more orders follow."""
 
 
 # From an agent.
 
 
-class Hello(_Message, frozen=True, tag=True):
+class Hello(_Message, frozen=True):
     """The first message of an agent, with its node."""
 
     rank: int
@@ -84,46 +84,46 @@ class Hello(_Message, frozen=True, tag=True):
     settings: Settings = {}
 
 
-class Ports(_Message, frozen=True, tag=True):
+class Ports(_Message, frozen=True):
     """The answer to a ``FindPorts``: free ports."""
 
     launch: str
     ports: tuple[int, ...]
 
 
-class LaunchEnded(_Message, frozen=True, tag=True):
+class LaunchEnded(_Message, frozen=True):
     """This node's part of a launch has ended."""
 
     id: str
     state: LaunchState
 
 
-class EvidenceKept(_Message, frozen=True, tag=True):
+class EvidenceKept(_Message, frozen=True):
     """The answer to a ``KeepEvidence``."""
 
     problem: str = ""  # why it is not all there
 
 
-class Pong(_Message, frozen=True, tag=True):
+class Pong(_Message, frozen=True):
     """The answer to a ``Ping``."""
 
     id: str
     clock: float = 0.0  # the node's, in seconds since the epoch
 
 
-class Problem(_Message, frozen=True, tag=True):
+class Problem(_Message, frozen=True):
     """A message to the user; before a ``Hello``, the reason why the agent cannot serve."""
 
     text: str
 
 
-class Signalled(_Message, frozen=True, tag=True):
+class Signalled(_Message, frozen=True):
     """The agent received a signal that asks it to stop or warns of a time limit."""
 
     signal: str
 
 
-class AgentEnded(_Message, frozen=True, tag=True):
+class AgentEnded(_Message, frozen=True):
     """The agent has ended: its shell says so, where several agents share a connection."""
 
     status: int  # as a shell has it, so 128 and the number for a signal

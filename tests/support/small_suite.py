@@ -1,12 +1,11 @@
 """A small suite that shows every part of the configuration, for the golden files."""
 
-import io
 from pathlib import Path
 from typing import Any
 
-from milabench_ddp.commands import list as list_command
-from milabench_ddp.commands import resolve as resolve_command
-from milabench_ddp.config.load import SuiteRequest
+from milabench_ddp.commands.list import lines
+from milabench_ddp.commands.resolve import text
+from milabench_ddp.config.load import SuiteRequest, load, resolve
 from tests.support.configuration import facts, write
 
 DEFAULTS = """\
@@ -81,12 +80,10 @@ def write_suite() -> None:
 
 def resolved(here: Path, *, explain: bool, **request: Any) -> str:
     """What `resolve` prints, with the current folder as /here."""
-    out = io.StringIO()
-    assert resolve_command.run(SuiteRequest("suite.yaml", **request), facts(), explain, out) == 0
-    return out.getvalue().replace(str(here), "/here")
+    found = resolve(SuiteRequest("suite.yaml", **request), facts())
+    return text(found, explain=explain).replace(str(here), "/here")
 
 
 def listed(**request: Any) -> str:
-    out = io.StringIO()
-    assert list_command.run(SuiteRequest("suite.yaml", **request), facts(), out) == 0
-    return out.getvalue()
+    found = load(SuiteRequest("suite.yaml", **request), facts())
+    return "".join(f"{line}\n" for line in lines(found))

@@ -159,8 +159,9 @@ class BenchmarkRun:
         parts: list[list[Process]] = [[] for _ in self.nodes]
         host = self.nodes[0].address
         for process in whole.processes:
-            node = self.nodes[process.node]
-            parts[process.node].append(node.placed(process, host, ports))
+            port = "" if process.job is None else str(ports[process.job])
+            env = {**process.env, **process.meeting(host, port)}
+            parts[process.node].append(replace(process, env=env))
         for node, mine in zip(self.nodes, parts, strict=True):
             node.send(StartLaunch(launch, replace(whole, processes=tuple(mine))))
 

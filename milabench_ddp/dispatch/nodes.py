@@ -5,11 +5,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Self
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ..events import Outcome
 from ..machine.devices import Node
-from ..plan.launch import Process
 from .protocol import FromAgent, ToAgent
 
 
@@ -36,17 +34,6 @@ class NodeHandle(Struct):
     @property
     def is_usable(self) -> bool:
         return self.is_alive and not self.stands_by
-
-    def placed(self, process: Process, host: str, ports: Sequence[int]) -> Process:
-        """A process of this node, with the address at which the ranks of its job meet."""
-        if process.job is None:
-            return process
-        port = ports[process.job]
-        if process.is_rank:
-            where = {"MASTER_ADDR": host, "MASTER_PORT": str(port)}
-        else:
-            where = {"PET_RDZV_ENDPOINT": f"{host}:{port}", "PET_NODE_RANK": str(process.node)}
-        return replace(process, env={**process.env, **where})
 
 
 class NodeLost(Struct, frozen=True):

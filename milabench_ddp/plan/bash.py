@@ -137,11 +137,8 @@ def _block(launch: Launch, several: bool) -> Iterator[str]:
     files = [quoted(f"{process.name}.metrics") for process in launch.processes]
     for process, file in zip(launch.processes, files, strict=True):
         where = ""
-        if process.job is not None:
-            port = f"$((port + {process.job}))"
-            where = f'PET_RDZV_ENDPOINT="$host:{port}" PET_NODE_RANK={process.node} '
-            if process.is_rank:
-                where = f'MASTER_ADDR="$host" MASTER_PORT="{port}" '
+        for name, value in process.meeting("$host", f"$((port + {process.job}))").items():
+            where += f'{name}="{value}" ' if "$" in value else f"{name}={value} "
         secrets, words = command(process)
         line = f"{secrets}start {file} {where}{words} & pids+=($!)"
         if several:

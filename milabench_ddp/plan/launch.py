@@ -31,6 +31,14 @@ class Process(Struct, frozen=True):
     def name(self) -> str:
         return ".".join(self.tag)
 
+    def meeting(self, host: str, port: str) -> dict[str, str]:
+        """The variables that tell the ranks of its job where they meet; none if they need none."""
+        if self.job is None:
+            return {}
+        if self.is_rank:
+            return {"MASTER_ADDR": host, "MASTER_PORT": port}
+        return {"PET_RDZV_ENDPOINT": f"{host}:{port}", "PET_NODE_RANK": str(self.node)}
+
 
 class Launch(Struct, frozen=True):
     """The processes of a benchmark that start together; those left at its deadline end together."""

@@ -134,11 +134,7 @@ def resolve_runner(options: LaunchOptions, system: System) -> RunnerProfile | No
 
 
 def is_scheduler(profile: RunnerProfile | None) -> bool:
-    if profile is None:
-        return False
-    from ..dispatch.runners import runner_of  # the runners take most of the time of `dry`
-
-    return runner_of(profile).is_scheduler
+    return profile is not None and profile.kind == "slurm"
 
 
 def check_settings(options: LaunchOptions, profile: RunnerProfile | None) -> None:

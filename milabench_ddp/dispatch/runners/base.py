@@ -32,7 +32,6 @@ class ScriptRequest(Struct, frozen=True):
 class Runner(ABC):
     """Base of every runner; its methods suit nodes that this host cannot detect."""
 
-    is_scheduler = False  # whether the settings of a scheduler apply
     count_options = "--gpus N, or `gpu: {count: N}` in the system file"  # state a node's devices
 
     def cluster(self, request: NodeRequest) -> Cluster:

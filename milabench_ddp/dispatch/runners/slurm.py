@@ -41,7 +41,6 @@ _COMPLETING = 60  # seconds that a job may take to end after its benchmarks have
 class SlurmRunner(Runner):
     """Submits the benchmarks to a scheduler, as one job or as one job each."""
 
-    is_scheduler = True
     count_options = "--gpus-per-node N, or `gpus_per_node: N` in the runner profile"
 
     def node_cpus(self, profile: RunnerProfile) -> int | None:

@@ -11,8 +11,3 @@ def test_each_kind_has_a_runner() -> None:
 
 def test_without_a_profile_it_is_this_host() -> None:
     assert isinstance(runner_of(None), HostRunner)
-
-
-def test_only_slurm_has_settings_of_a_scheduler() -> None:
-    found = {kind: runner_of(RunnerProfile(kind=kind)).is_scheduler for kind in KINDS}
-    assert [kind for kind, is_scheduler in found.items() if is_scheduler] == ["slurm"]

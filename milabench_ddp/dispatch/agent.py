@@ -8,7 +8,6 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 
 from ..events import Event, Outcome, Verdict
 from ..launch.node_run import LaunchRunner
@@ -60,7 +59,7 @@ class Agent:
         self._runner, self._connection, self._timeouts = runner, connection, timeouts
         self._clock, self._grace = clock, grace
         self._orders: queue.SimpleQueue[ToAgent | None] = queue.SimpleQueue()
-        self._signals: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._is_signalled = False  # by a signal that the coordinator has not been told of
         self._lock = threading.Lock()  # guards the next three
         self._requests: StopRequests | None = None  # of the launch that runs; to stop it
         self._launch = ""  # its id
@@ -80,14 +79,14 @@ class Agent:
 
     def interrupt(self, name: str) -> None:
         self._stops += 1
-        self.note_signal(name)
+        self.note_signal()
         if self._requests is not None:
             self._requests.interrupt(name)
         else:
             self._orders.put(Finish())
 
-    def note_signal(self, name: str) -> None:
-        self._signals.put(name)
+    def note_signal(self) -> None:
+        self._is_signalled = True
 
     # The main thread.
 
@@ -195,9 +194,9 @@ class Agent:
             self._lose(message, is_silent=True)
 
     def _tell_signals(self) -> None:
-        with suppress(queue.Empty):
-            while True:
-                self._connection.send(Signalled(self._signals.get_nowait()))
+        if self._is_signalled:
+            self._is_signalled = False
+            self._connection.send(Signalled())
 
 
 def _without_coordinator(message: str) -> Verdict:

@@ -108,7 +108,7 @@ def _serve(options: AgentOptions, connection: CoordinatorConnection) -> None:
         runner = stack.enter_context(launch_runner(run, plan, node, facts, environ, clock))
         agent = Agent(runner, connection, options.timeouts, clock, plan.grace)
         # Slurm's warning; the coordinator acts on it
-        signal.signal(signal.SIGUSR2, lambda *_: agent.note_signal("SIGUSR2"))
+        signal.signal(signal.SIGUSR2, lambda *_: agent.note_signal())
         try:
             with stopped_by_signals(agent):
                 agent.serve(hello)

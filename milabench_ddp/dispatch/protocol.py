@@ -120,8 +120,6 @@ class Problem(_Message, frozen=True):
 class Signalled(_Message, frozen=True):
     """The agent received a signal that asks it to stop or warns of a time limit."""
 
-    signal: str
-
 
 class AgentEnded(_Message, frozen=True):
     """The agent has ended: its shell says so, where several agents share a connection."""

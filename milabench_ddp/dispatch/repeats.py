@@ -64,19 +64,19 @@ def told_of_repeats(state: BenchmarkState) -> str:
         text = f"±{percent_text(repeats.half_width, repeats.until)} after {text}"
     text = f"{state.name}: {text}"
     more = repeats.expected - done
-    if more > 0 and repeats.until is not None and repeats.is_reached:
-        text += ", by chance perhaps"
-    if repeats.problem and more <= 0:
-        return f"{text}, and no more: {repeats.problem}"
-    if more <= 0 and repeats.until is None:
-        return ""
     if more <= 0:
+        if repeats.problem:
+            return f"{text}, and no more: {repeats.problem}"
+        if repeats.until is None:
+            return ""
         return text if repeats.is_reached else f"{text}, which are all that --repeat allows"
-    goal = "" if repeats.until is None else f" for ±{given_percent_text(repeats.until)}"
-    about = ""
-    if goal:
-        about = "about " if repeats.expected > LEAST else "at least "
-    text += f"; {about}{more} more{goal}"
+    if repeats.until is None:
+        text += f"; {more} more"
+    else:
+        chance = ", by chance perhaps" if repeats.is_reached else ""
+        about = "about" if repeats.expected > LEAST else "at least"
+        goal = given_percent_text(repeats.until)
+        text += f"{chance}; {about} {more} more for ±{goal}"
     seconds = state.launch_seconds
     return text if seconds is None else f"{text}, {duration_text(more * seconds)}"
 

@@ -165,17 +165,16 @@ def test_ended_ok_on_one_of_its_nodes_just_before_the_stop(coordinator: Make) ->
     assert run.told.ended == {"two": ON_REQUEST}
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGUSR2"])
-def test_the_signal_of_a_scheduler_to_its_nodes_stops_the_job(coordinator: Make, name: str) -> None:
+def test_the_signal_of_a_scheduler_to_its_nodes_stops_the_job(coordinator: Make) -> None:
     """All nodes receive it, but it is one request, so nothing is killed at once."""
     run = coordinator(plan(TWO, ONE), why_stopped=lambda: LIMIT)
 
     def script() -> Script:
         starts = [each.order(StartLaunch) for each in run.nodes]
-        run.nodes[0].say(Signalled(name))
+        run.nodes[0].say(Signalled())
         run.nodes[0].ended(starts[0], "cancelled", "stopped on request")
         yield
-        run.nodes[1].say(Signalled(name))
+        run.nodes[1].say(Signalled())
         yield
         assert run.nodes[1].order(StopLaunch) == StopLaunch(starts[1].id, LIMIT, hard=False)
         assert run.nodes[1].orders == []
@@ -191,7 +190,7 @@ def test_a_signal_to_a_node_outside_of_a_job_is_its_own_matter(coordinator: Make
 
     def script() -> Script:
         starts = [each.order(StartLaunch) for each in run.nodes]
-        run.nodes[1].say(Signalled("SIGTERM"))
+        run.nodes[1].say(Signalled())
         run.nodes[1].ended(starts[1], "cancelled", "stopped on request")
         run.nodes[0].ended(starts[0])
         yield

@@ -85,7 +85,7 @@ def test_what_a_coordinator_says(message: ToAgent) -> None:
 
 @pytest.mark.parametrize(
     "message",
-    [Heartbeat(), Ports("1", (29_000, 29_001)), Pong("x"), Problem("no"), Signalled("SIGTERM")],
+    [Heartbeat(), Ports("1", (29_000, 29_001)), Pong("x"), Problem("no"), Signalled()],
 )
 def test_what_an_agent_says(message: FromAgent) -> None:
     assert arrived_at_coordinator(message) == message

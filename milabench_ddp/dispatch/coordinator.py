@@ -15,9 +15,8 @@ from ..hostlist import shown_nodes
 from ..launch.stop_requests import StopRequests
 from ..plan.planner import place
 from ..progress import ProgressObserver
-from ..results.read_state import ignore, read_benchmark
-from ..results.run_dir import RunDir, save_state
-from ..results.state import BenchmarkState, overall
+from ..results.run_dir import RunDir
+from ..results.state import overall
 from .benchmark_run import BenchmarkRun
 from .failing_nodes import keep_evidence
 from .isolation_run import IsolationRun, can_isolate
@@ -25,7 +24,7 @@ from .nodes import NodeHandle, NodeLost, Nodes
 from .placement import pick
 from .protocol import AwakeClock, FromAgent, LaunchEnded, Ports, Signalled, Timeouts
 from .repeats import next_repeat, tell_launches
-from .run_context import RunPlan
+from .run_context import RunPlan, end_unrun
 
 _SHOWN = 3  # how many of the nodes that cannot be used a reason describes
 NEVER_BEGAN = Verdict(Outcome.CANCELLED, "stopped before it began")
@@ -247,11 +246,8 @@ class Coordinator:
         self._observer.end(benchmark.name, benchmark.verdict)
 
     def _end_unstarted(self, benchmark: Benchmark, verdict: Verdict) -> None:
-        earlier = read_benchmark(self._run, benchmark.name, ignore)
-        state = earlier or BenchmarkState(benchmark.name)
-        state.end(verdict)
         try:
-            save_state(self._run, self._run.state_json(benchmark.name), state)
+            end_unrun(self._run, benchmark.name, verdict)
         except RunDirError as error:  # it is told all the same
             verdict = Verdict(verdict.outcome, f"{verdict.reason}; {error}")
         self._outcomes.add(verdict.outcome)

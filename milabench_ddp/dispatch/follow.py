@@ -21,6 +21,7 @@ from ..results.state import BenchmarkState, RunHeader, overall
 from .job_follower import FORGET, JobFollower
 from .node_records import NodeTeller
 from .repeats import tell_launches
+from .run_context import end_unrun
 from .schedulers import Scheduler, scheduler_of
 
 ASK = 5.0  # seconds between questions to the scheduler
@@ -156,10 +157,7 @@ class RunFollower:
             if before.has_ended:
                 continue  # its coordinator has said why
             verdict = jobs.verdict(name, has_begun=before is Status.RUNNING)
-            state = read_benchmark(self._run, name, ignore) or BenchmarkState(name)
-            state.end(verdict)
-            state.interrupted = True
-            save_state(self._run, self._run.state_json(name), state)
+            end_unrun(self._run, name, verdict, interrupted=True)
             self._end(name, verdict)
         self._open.clear()
 

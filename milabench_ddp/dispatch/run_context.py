@@ -20,7 +20,7 @@ from ..config.runner_profile import RunnerProfile, with_settings
 from ..config.schema import Benchmark, Suite
 from ..config.system import SystemNode
 from ..errors import RunDirError
-from ..events import Outcome, Status
+from ..events import Outcome, Status, Verdict
 from ..hidden import SECRETS
 from ..plan.command_line import Site
 from ..results.isolation import read_isolation
@@ -225,3 +225,11 @@ def missing_benchmarks(
         if not are_final or (isolation is not None and isolation.is_open):
             missing.append(benchmark)
     return tuple(missing)
+
+
+def end_unrun(run: RunDir, name: str, verdict: Verdict, *, interrupted: bool = False) -> None:
+    """Write how a benchmark ends that does not run; it keeps the launches of earlier attempts."""
+    state = read_benchmark(run, name, ignore) or BenchmarkState(name)
+    state.end(verdict)
+    state.interrupted = state.interrupted or interrupted
+    save_state(run, run.state_json(name), state)

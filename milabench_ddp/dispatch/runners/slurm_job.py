@@ -30,8 +30,8 @@ from ...progress import ProgressObserver
 from ...results.lock import held, holder, host_of
 from ...results.node_state import NodeStatus, begin_attempt
 from ...results.read_state import ignore, read_benchmark, read_header
-from ...results.run_dir import RunDir, save_state
-from ...results.state import BenchmarkState, JobState, own_id
+from ...results.run_dir import RunDir
+from ...results.state import JobState, own_id
 from ...shown_streams import shown_output
 from .. import slurm_queue
 from ..agent_main import AgentOptions
@@ -39,7 +39,7 @@ from ..coordinator import Coordinator
 from ..gpu_preflight import check_gpus
 from ..node_records import NodeRecords
 from ..nodes import Nodes
-from ..run_context import RunContext, read_plan
+from ..run_context import RunContext, end_unrun, read_plan
 from ..schedulers import missing_of_job, most_nodes, own_job, restart
 from ..slurm_nodes import keep_nodes
 from .agents import AgentCommand, agent_script, agents
@@ -169,10 +169,9 @@ def parts(hosts: Sequence[Host]) -> list[Sequence[Host]]:
 def _end_waiting(run: RunDir, benchmarks: Iterable[Benchmark], stopped: Verdict) -> None:
     verdict = BEFORE_IT_BEGAN if stopped == slurm_queue.LIMIT else stopped
     for benchmark in benchmarks:
-        state = read_benchmark(run, benchmark.name, ignore) or BenchmarkState(benchmark.name)
-        if not state.status.has_ended:
-            state.end(verdict)
-            save_state(run, run.state_json(benchmark.name), state)
+        state = read_benchmark(run, benchmark.name, ignore)
+        if state is None or not state.status.has_ended:
+            end_unrun(run, benchmark.name, verdict)
 
 
 def main(path: str) -> None:

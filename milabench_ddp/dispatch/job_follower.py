@@ -93,8 +93,7 @@ def why_ended(run: RunDir, job: JobState, detail: str) -> str:
         profile = read_record(run.plan_json, RunPlan).runner
     except RunDirError:
         return detail
-    if profile is None:
-        return detail
+    assert profile is not None
     folder = job_folder(run, profile)
     if detail.endswith(NO_FILES):
         return f"{detail} in {folder}: choose a folder that all nodes see, with --base or --job-dir"

@@ -66,14 +66,13 @@ class Membership(Nodes):
         timeouts: Timeouts,
         observer: ProgressObserver,
         clock: Callable[[], float] | None = None,
-        wall_clock: Callable[[], float] = time.time,
         again: Callable[[str], AgentConnection] | None = None,
         spare: int = 0,
     ) -> None:
         super().__init__()  # handles of nodes that have joined
         self._run, self._timeouts, self._observer = run, timeouts, observer
         self._clock = clock = clock or AwakeClock()
-        self._wall_clock, self._again, self._spare = wall_clock, again, spare
+        self._again, self._spare = again, spare
         self._records = NodeRecords(run, list(agents), observer, clock)
         self._streams = Streams(wake)
         self._members: list[Member] = []
@@ -174,7 +173,7 @@ class Membership(Nodes):
                     case Problem(text):
                         self._observer.message(f"{handle.name}: {text}")
                     case Pong(id, clock) if id == member.ping:
-                        delay = (self._wall_clock() - member.pinged) / 2
+                        delay = (time.time() - member.pinged) / 2
                         known = self._records.states[member.name]
                         offset = clock - (member.pinged + delay)
                         told = replace(known, clock_offset=offset, clock_error=delay)
@@ -236,7 +235,7 @@ class Membership(Nodes):
         return f"it says that it is node {rank}"
 
     def _ping(self, member: Member) -> None:
-        member.ping, member.pinged = uuid.uuid4().hex, self._wall_clock()
+        member.ping, member.pinged = uuid.uuid4().hex, time.time()
         member.connection.send(Ping(member.ping))
 
     def _greet(self, member: Member, handle: NodeHandle, message: FromAgent) -> None:

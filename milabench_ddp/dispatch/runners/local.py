@@ -3,7 +3,6 @@
 import os
 from collections.abc import Mapping
 
-from ...config.runner_profile import RunnerProfile
 from ...errors import DispatchError
 from ...machine.detect import detect, partition
 from ...machine.devices import Cluster
@@ -40,7 +39,8 @@ class LocalRunner(AgentRunner):
         return Cluster(host.arch, tuple(parts))
 
     def commands(self, context: RunContext) -> Mapping[str, AgentCommand]:
-        profile = context.plan.runner or RunnerProfile("local")
+        profile = context.plan.runner
+        assert profile is not None
         nodes = context.plan.nodes + context.plan.spare
         commands = {}
         for rank in range(nodes):

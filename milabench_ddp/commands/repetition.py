@@ -41,17 +41,15 @@ def repetition_of(options: LaunchOptions, profile: RunnerProfile | None) -> Repe
             "--shuffle: with a job for each benchmark, Slurm decides what runs when: "
             "add --allocation shared"
         )
-    most = options.repeat or 1 if options.until is None else _most_until(options.repeat)
+    most = options.repeat or 1
+    if options.until is not None:
+        from ..dispatch.repeats import MOST
+        from ..report.statistics.stopping import LEAST
+
+        most = options.repeat or MOST
+        if most < LEAST:
+            raise SelectionError(f"--until needs at least {LEAST} launches: give --repeat {LEAST}")
     seed = options.seed
     if options.shuffle and seed is None:
         seed = new_seed()
     return Repetition(most, options.until, seed)
-
-
-def _most_until(repeat: int | None) -> int:
-    from ..dispatch.repeats import MOST
-    from ..report.statistics.stopping import LEAST
-
-    if repeat is not None and repeat < LEAST:
-        raise SelectionError(f"--until needs at least {LEAST} launches: give --repeat {LEAST}")
-    return repeat or MOST

@@ -107,15 +107,15 @@ def read_system_of(options: SuiteOptions) -> System:
 
 def resolve_runner(options: LaunchOptions, system: System) -> RunnerProfile | None:
     """The runner profile, with the settings of the command line; None for this host alone."""
+    profile = None
     if options.runner is not None:
         profile = read_profile(find_profile(options.runner))
     elif options.node_names or node_count(options, system) > 1:
         has_hosts = len(system.nodes) > 1 or bool(system.nodes and options.node_names)
         profile = RunnerProfile("ssh" if has_hosts else "local")
-    else:
-        check_settings(options, None)
-        return None
     check_settings(options, profile)
+    if profile is None:
+        return None
     if names := options.node_names:
         if profile.kind == "local":
             raise SelectionError(

@@ -8,11 +8,9 @@ few minutes.
 import os
 import re
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct
@@ -152,12 +150,20 @@ def why_stopped() -> Verdict:
 
 
 def _is_near_limit(text: str) -> bool:
-    try:
-        end = datetime.fromisoformat(field(text, "EndTime")).timestamp()
-    except ValueError:  # it has no limit
+    run, limit = _seconds(field(text, "RunTime")), _seconds(field(text, "TimeLimit"))
+    if run is None or limit is None:
         return False
     # Slurm sends its warning up to a minute early.
-    return end - time.time() <= float(os.environ.get("MILABENCH_SIGNAL_DELAY", "90")) + 70
+    return limit - run <= float(os.environ.get("MILABENCH_SIGNAL_DELAY", "90")) + 70
+
+
+def _seconds(text: str) -> float | None:
+    """``D-HH:MM:SS`` in seconds."""
+    found = re.fullmatch(r"(?:(\d+)-)?(\d+):(\d+):(\d+)", text)
+    if not found:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
 
 def cancel(ids: Sequence[str]) -> bool:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,10 @@ from milabench_ddp.dispatch.slurm_queue import CANCELLED, LIMIT, PREEMPTED, JobS
 from milabench_ddp.events import Verdict
 
 Says = Callable[..., Path]
-SHOWS = "JobId=7 JobState={state} Reason={reason} PreemptTime={preempted} EndTime={end}"
+SHOWS = (
+    "JobId=7 JobState={state} Reason={reason} PreemptTime={preempted} "
+    "RunTime={run} TimeLimit={limit}"
+)
 
 
 def test_jobs_in_the_queue_and_jobs_that_left_it(says: Says) -> None:
@@ -71,24 +73,29 @@ def test_no_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("job")
 @pytest.mark.parametrize(
-    ("state", "preempted", "left", "reason", "verdict"),
+    ("state", "preempted", "run", "limit", "reason", "verdict"),
     [
-        ("RUNNING", "2026-11-21T10:00:00", 3590, "None", PREEMPTED),
-        ("RUNNING", "None", 60, "None", LIMIT),
-        ("RUNNING", "None", 150, "None", LIMIT),
-        ("RUNNING", "None", 3000, "None", CANCELLED),
-        ("RUNNING", "None", None, "None", CANCELLED),
-        ("COMPLETING", "None", 3000, "None", CANCELLED),
-        ("COMPLETING", "None", -20, "TimeLimit", LIMIT),
-        ("TIMEOUT", "None", -5, "None", LIMIT),
-        ("PREEMPTED", "None", 3595, "None", PREEMPTED),
+        ("RUNNING", "2026-11-21T10:00:00", "00:00:10", "01:00:00", "None", PREEMPTED),
+        ("RUNNING", "None", "00:59:00", "01:00:00", "None", LIMIT),
+        ("RUNNING", "None", "1-23:58:00", "2-00:00:00", "None", LIMIT),
+        ("RUNNING", "None", "00:10:00", "01:00:00", "None", CANCELLED),
+        ("RUNNING", "None", "00:10:00", "UNLIMITED", "None", CANCELLED),
+        ("COMPLETING", "None", "00:10:00", "01:00:00", "None", CANCELLED),
+        ("COMPLETING", "None", "01:00:20", "01:00:00", "TimeLimit", LIMIT),
+        ("TIMEOUT", "None", "01:00:05", "01:00:00", "None", LIMIT),
+        ("PREEMPTED", "None", "00:00:05", "01:00:00", "None", PREEMPTED),
     ],
 )
 def test_why_it_is_asked_to_stop(
-    says: Says, state: str, preempted: str, left: int | None, reason: str, verdict: Verdict
+    says: Says,
+    state: str,
+    preempted: str,
+    run: str,
+    limit: str,
+    reason: str,
+    verdict: Verdict,
 ) -> None:
-    end = "Unknown" if left is None else f"{datetime.now() + timedelta(seconds=left):%FT%T}"
-    shows = SHOWS.format(state=state, preempted=preempted, end=end, reason=reason)
+    shows = SHOWS.format(state=state, preempted=preempted, run=run, limit=limit, reason=reason)
     given = says("scontrol", shows)
     assert slurm_queue.why_stopped() == verdict
     assert given.read_text() == "--oneliner show job 7\n"

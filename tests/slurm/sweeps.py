@@ -5,15 +5,14 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from milabench_ddp.results.read_state import require_state
 from milabench_ddp.results.run_dir import RunDir
 from milabench_ddp.results.state import BenchmarkState, RunState
-from tests.support.wait import PATIENCE
 
-from .live import REPOSITORY, LiveCluster
+from .live import PATIENCE, REPOSITORY, LiveCluster
 
 PROGRAM = """\
 \"\"\"Counts its start, reports rates, and ends as its first word says.\"\"\"
@@ -178,11 +177,19 @@ class Sweep:
         def there() -> bool:
             return (self.run / "run.json").exists() and expected.items() <= self.states().items()
 
-        self.cluster.wait(f"{expected}", timeout, there)
+        self._wait(f"{expected}", timeout, there)
 
     def await_starts(self, name: str, count: int, timeout: float = PATIENCE) -> None:
         """Wait until so many processes of a benchmark were started."""
-        self.cluster.wait(f"{name} started", timeout, lambda: self.starts()[name] >= count)
+        self._wait(f"{count} of {name}", timeout, lambda: self.starts()[name] >= count)
+
+    def _wait(self, what: str, timeout: float, condition: Callable[[], bool]) -> None:
+        try:
+            self.cluster.wait(what, timeout, condition)
+        except AssertionError as error:
+            has_begun = (self.run / "run.json").exists()
+            error.add_note(f"started: {dict(self.starts())}; {self.states() if has_begun else ''}")
+            raise
 
 
 def ended(command: subprocess.Popen[str], timeout: float = PATIENCE) -> tuple[int, str, str]:

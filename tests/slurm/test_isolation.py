@@ -10,7 +10,7 @@ from milabench_ddp.report.assemble import report_of
 from .sweeps import Sweep, ended
 
 NAMES = ("isolated", "fails_by_number", "not_isolated")
-pytestmark = [pytest.mark.slurm, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slurm
 
 PROGRAM = '''\
 """Its ranks meet, and fail by which nodes take part, as its words say; then they report rates."""
@@ -70,7 +70,7 @@ group:
   argv: {json.dumps(words)}
 """
     )
-    ended_with, out, err = ended(sweep.begin(), 280)
+    ended_with, out, err = ended(sweep.begin())
     assert ended_with == code, out + err
     return sweep
 

@@ -6,7 +6,7 @@ import pytest
 
 from .sweeps import ended
 
-pytestmark = [pytest.mark.slurm, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slurm
 SIZES = {"quick": [4]}
 NODES = {"options": "{nodelist: 'node[1-4]'}"}
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"

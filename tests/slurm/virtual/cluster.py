@@ -12,7 +12,7 @@ from .processes import Processes, call, until
 from .settings import MOST_NODES, Settings
 
 FOLDERS = ("etc", "run", "log", "state", "spool", "db", "dev")
-PATIENCE = 300.0
+PATIENCE = 150.0
 """Seconds until nodes that Slurm does not have are given up."""
 
 

@@ -10,7 +10,7 @@ from .settings import Settings
 
 DATABASE = Path(__file__).parent / "database.sh"
 TABLES = ("mysql/mysql_system_tables.sql", "mariadb/mariadb_system_tables.sql")
-PATIENCE = 120.0
+PATIENCE = 60.0
 """Seconds until a service that has not answered is given up."""
 NAMES = ("slurmctld", "slurmdbd", "mariadb", "munged")
 """In the order in which they are stopped."""

@@ -7,10 +7,10 @@ import pytest
 
 from milabench_ddp.results.node_state import NodeStatus
 
+from .planted import FAKE_DRIVER, on
 from .sweeps import REPOSITORY, ended
-from .test_nodes import FAKE_DRIVER, on
 
-pytestmark = [pytest.mark.slurm, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.slurm
 # Tells rates of 100 with a spread of 1 %, or what the file `plan` says of its node.
 PROGRAM = """\
 import json, os, pathlib, random, signal, socket

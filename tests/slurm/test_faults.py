@@ -90,22 +90,26 @@ def test_a_node_without_power_takes_its_own_benchmark_with_it(nodes, sweep_of):
 
 
 def test_nothing_is_left_of_a_job_whose_coordinator_is_killed(nodes, sweep_of):
-    sweep = sweep_of({"held": [2]})
+    sweep = sweep_of({"held": [2], "quick": [1]})
     command = sweep.begin()
     sweep.await_states(held_2="running")
     sweep.await_starts("held-2", 2)
     (job,) = sweep.jobs()
     nodes.exec("node3", "pkill", "-KILL", "-f", f"_submit {sweep.run}")
-    code, _, err = ended(command)
+    code, out, err = ended(command)
     assert code == 1, err
-    assert sweep.states() == {"held-2": "lost"}
+    assert sweep.states() == {"held-2": "lost", "quick-1": "not begun"}
     assert sweep.reason("held-2").startswith("its job ended: FAILED, exit status 137 on node3")
+    table = sweep.table()
+    assert "lost [1]" in table
+    assert "[1] its job ended: FAILED" in table
+    assert "cancelled" not in out + table
     for node in ("node3", "node4"):
         assert str(sweep.folder) not in nodes.exec(node, "ps", "axww")
     assert nodes.await_end(job) == "FAILED"
     assert set(nodes.sacct(job)) == {job, f"{job}.batch", f"{job}.0"}  # one step of both agents
     sweep.resume()
-    assert sweep.starts() == {"held-2": 4}
+    assert sweep.starts() == {"held-2": 4, "quick-1": 1}
 
 
 def test_a_node_whose_cable_is_pulled_is_used_again_when_it_is_back(nodes, sweep_of):

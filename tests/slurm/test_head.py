@@ -53,9 +53,12 @@ def test_a_detached_run_is_watched_and_cancelled(sweep):
     await_held(sweep)
     code, _, err = ended(sweep.milabench("cancel", sweep.run))
     assert (code, err) == (0, f"cancelled: {sweep.jobs()[0]}\n")
+    cancelled = {"quick-2": "ok", "held-2": "cancelled", "quick-1": "cancelled"}
+    assert sweep.states() == cancelled  # though nobody has followed it
+    assert "waiting" not in sweep.table()
     code, out, err = ended(sweep.milabench("watch", sweep.run))
     assert code == 130, err
-    assert sweep.states() == {"quick-2": "ok", "held-2": "cancelled", "quick-1": "cancelled"}
+    assert sweep.states() == cancelled
     code, _, err = ended(sweep.milabench("cancel", sweep.run))
     assert (code, err) == (0, "cancelled: nothing, all have ended\n")
     sweep.resume()

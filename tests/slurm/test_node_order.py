@@ -8,8 +8,9 @@ import pytest
 from .live import LiveCluster
 from .sweeps import Sweep, ended
 
-pytestmark = [pytest.mark.slurm, pytest.mark.timeout(300)]
-ORDERS = [["node3", "node1", "node2"], ["node1", "node3", "node2"]]
+pytestmark = pytest.mark.slurm
+FROM_THE_LAST, FROM_THE_FIRST = ["node3", "node1", "node2"], ["node1", "node3", "node2"]
+ORDERS = [FROM_THE_LAST, pytest.param(FROM_THE_FIRST, marks=pytest.mark.slow)]
 
 
 @pytest.fixture(params=ORDERS, ids="-".join)

@@ -71,7 +71,14 @@ def test_in_jobs_of_their_own(sweep):
 
 
 @pytest.mark.parametrize(
-    ("allocation", "nodes", "gpus"), [("shared", "4,2", 1), ("separate", "2,1", 2)]
+    ("allocation", "nodes", "gpus"),
+    [
+        ("shared", "2,1", 2),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in (("shared", "4,2", 1), ("separate", "2,1", 2))
+        ),
+    ],
 )
 def test_torchrun_over_the_nodes_of_a_sweep(cluster, make_sweep, tmp_path, allocation, nodes, gpus):
     """The program checks the sums of its all-reduce: the ranks really work together."""

@@ -1,8 +1,8 @@
-"""Real torchruns of two ranks, and the checks that all of them must pass."""
+"""Programs on two ranks, and the checks that all of them must pass."""
 
 import pytest
 
-from tests.support.programs import BENCHMARKS, measured, torchrun
+from tests.support.programs import BENCHMARKS, measured, on_ranks
 
 
 def check_two_ranks(wire, name, argv, items):
@@ -14,7 +14,7 @@ def check_two_ranks(wire, name, argv, items):
         argv: its options.
         items: per step and rank.
     """
-    done = torchrun(BENCHMARKS / name / "main.py", *argv.split())
+    done = on_ranks(BENCHMARKS / name / "main.py", *argv.split())
     assert done.returncode == 0, done.stderr
     payloads = wire.close()
     rates = measured(payloads)

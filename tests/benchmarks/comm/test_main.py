@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.programs import BENCHMARKS, measured, program, torchrun
+from tests.support.programs import BENCHMARKS, measured, on_ranks, program
 
 comm = program("comm")
 
@@ -122,7 +122,7 @@ def test_a_cuda_graph_holds_the_operations_of_an_observation(monkeypatch):
 @pytest.mark.slow
 def test_two_ranks(wire):
     argv = "--op all_reduce --max-bytes 64Ki --factor 8 --number 4 --repeat 3 --warmup 2"
-    done = torchrun(BENCHMARKS / "comm" / "main.py", *argv.split())
+    done = on_ranks(BENCHMARKS / "comm" / "main.py", *argv.split())
     assert done.returncode == 0, done.stderr
     payloads = wire.close()
     rows = [p["comm"] for p in payloads if "comm" in p]
@@ -145,6 +145,6 @@ def test_two_ranks(wire):
 
 @pytest.mark.slow
 def test_results_are_right_and_wrong_ones_are_seen():
-    done = torchrun(Path(__file__).with_name("on_two_ranks.py"))
+    done = on_ranks(Path(__file__).with_name("on_two_ranks.py"))
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("all right") == 2

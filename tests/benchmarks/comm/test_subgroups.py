@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.comm.subgroups import partition
-from tests.support.programs import torchrun
+from tests.support.programs import on_ranks
 
 
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=12))
@@ -30,7 +30,7 @@ def test_two_nodes_of_two():
 @pytest.mark.slow
 def test_parts_communicate_among_themselves(wire):
     """Four ranks on two nodes: sums of the ranks of a node, and of one rank of each."""
-    done = torchrun(Path(__file__).with_name("on_two_nodes.py"), ranks=4)
+    done = on_ranks(Path(__file__).with_name("on_two_nodes.py"), ranks=4)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("all right") == 4
     rows = [p["comm"] for p in wire.close() if "comm" in p]

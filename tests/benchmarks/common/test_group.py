@@ -6,7 +6,7 @@ import torch.distributed as dist
 
 from benchmarks.common.failure import UnsupportedError
 from benchmarks.common.group import SETUP_TIMEOUT, STEP_TIMEOUT, Group
-from tests.support.programs import torchrun
+from tests.support.programs import on_ranks
 
 
 def test_a_group_of_one_is_a_process_group():
@@ -25,7 +25,7 @@ def test_a_group_of_one_is_a_process_group():
 
 @pytest.mark.slow
 def test_an_int_of_one_rank_is_compared_with_a_float_of_another():
-    done = torchrun(Path(__file__).parent / "largest_on_two_ranks.py")
+    done = on_ranks(Path(__file__).parent / "largest_on_two_ranks.py")
     assert done.returncode == 0, done.stderr
 
 

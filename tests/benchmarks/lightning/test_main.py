@@ -9,7 +9,7 @@ from benchmarks.common import vision
 from benchmarks.common.group import Group
 from benchmarks.common.session import Session
 from benchmarks.common.strategies.data_parallel import BUFFERS
-from tests.support.programs import BENCHMARKS, measured, program, torchrun
+from tests.support.programs import BENCHMARKS, measured, on_ranks, program
 
 MISSING = importlib.util.find_spec("lightning") is None
 
@@ -63,7 +63,7 @@ def test_no_rank_waits_for_the_buffers_of_the_first():
 def test_two_ranks(wire, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     argv = "--model resnet18 --image-size 32 --batch-size 2 --steps 4 --warmup 2 --precision amp"
-    done = torchrun(BENCHMARKS / "lightning" / "main.py", *argv.split())
+    done = on_ranks(BENCHMARKS / "lightning" / "main.py", *argv.split())
     assert done.returncode == 0, done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["metrics"]  # no log, no checkpoint
     payloads = wire.close()

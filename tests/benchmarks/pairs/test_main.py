@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.support.programs import measured, program, torchrun
+from tests.support.programs import measured, on_ranks, program
 
 pairs = program("pairs")
 
@@ -14,7 +14,7 @@ pairs = program("pairs")
 def test_a_slow_link_is_found_and_measured_again(wire, schedule):
     """The planted link takes 20 ms longer for each message, one way and both ways."""
     argv = f"--schedule {schedule} --bytes 1Ki --number 2 --repeat 3 --warmup 1"
-    done = torchrun(Path(__file__).with_name("slow_link.py"), *argv.split(), ranks=3)
+    done = on_ranks(Path(__file__).with_name("slow_link.py"), *argv.split(), ranks=3)
     assert done.returncode == 0, done.stderr
     payloads = wire.close()
     rows = {(p["pair"]["from"], p["pair"]["to"], p["pair"]["ways"]): p["pair"]
@@ -41,7 +41,7 @@ def test_parts_of_the_ranks_are_measured_in_rounds_and_alone(wire, among, pairs_
     """Two nodes of two ranks, whose names the ranks make."""
     argv = f"--among {among} --schedule both --bytes 1Ki --number 2 --repeat 2 --warmup 1 --again 1"
     script = Path(__file__).with_name("two_nodes.py")
-    done = torchrun(script, *argv.split(), ranks=4)
+    done = on_ranks(script, *argv.split(), ranks=4)
     assert done.returncode == 0, done.stderr
     rows = [payload["pair"] for payload in wire.close() if "pair" in payload]
     expected = []
@@ -60,7 +60,7 @@ def test_parts_of_the_ranks_are_measured_in_rounds_and_alone(wire, among, pairs_
 @pytest.mark.slow
 def test_one_node_has_no_pairs_between_nodes(wire):
     argv = [Path(__file__).parents[3] / "benchmarks/pairs/main.py", "--among", "across"]
-    done = torchrun(*argv, ranks=2)
+    done = on_ranks(*argv, ranks=2)
     assert done.returncode
     events = [payload for payload in wire.close() if "error" in str(payload)]
     assert "--among across has no pairs: all parts have one rank" in str(events)

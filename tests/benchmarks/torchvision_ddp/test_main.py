@@ -1,6 +1,6 @@
 import pytest
 
-from tests.support.programs import BENCHMARKS, program, torchrun
+from tests.support.programs import BENCHMARKS, on_ranks, program
 from tests.support.two_ranks import check_two_ranks
 
 torchvision_ddp = program("torchvision_ddp")
@@ -39,7 +39,7 @@ def test_rounding_does_not_decide_which_pixel_a_pooling_takes(wire):
     argv = "--model resnet18 --batch-size 4 --image-size 64 --steps 2 --warmup 1 --mode fsdp"
     checks = "--check-correctness --check-steps 5"
     script = BENCHMARKS / "torchvision_ddp" / "main.py"
-    done = torchrun(script, *argv.split(), *checks.split(), ranks=2)
+    done = on_ranks(script, *argv.split(), *checks.split(), ranks=2)
     assert done.returncode == 0, done.stderr
     (verdict,) = [p["correctness"] for p in wire.close() if "correctness" in p]
     assert verdict["ok"]

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.common.failure import UnsupportedError
-from tests.support.programs import measured, program, torchrun
+from tests.support.programs import measured, on_ranks, program
 
 transformers = program("transformers")
 TINY = ["--scale=tiny", "--layers=2", "--steps=3", "--warmup=1", "--device=cpu", "--mode=single"]
@@ -54,7 +54,7 @@ def test_what_does_not_fit_is_refused(argv, ranks, why):
 
 @pytest.mark.slow
 def test_two_ranks_train_as_one_device_does(wire):
-    done = torchrun(Path(__file__).parent / "on_two_ranks.py")
+    done = on_ranks(Path(__file__).parent / "on_two_ranks.py")
     assert done.returncode == 0, done.stderr
     verdicts = [p["correctness"] for p in wire.close() if "correctness" in p]
     assert len(verdicts) == 5

@@ -18,7 +18,7 @@ from benchmarks.common.strategies.parameters import plain_name
 from benchmarks.gpt import model as gpt
 from benchmarks.gpt.shares import share_of
 from tests.support.live_memory import Live
-from tests.support.programs import torchrun
+from tests.support.programs import on_ranks
 from tests.support.strategies import options, workload
 
 CPU = torch.device("cpu")
@@ -113,7 +113,7 @@ def test_a_rank_holds_what_the_estimate_says(fake, argv):
 
 @pytest.mark.slow
 def test_two_ranks_train_a_model_that_neither_holds(tmp_path):
-    done = torchrun(Path(__file__).with_name("parameters_on_two_ranks.py"), tmp_path / "told")
+    done = on_ranks(Path(__file__).with_name("parameters_on_two_ranks.py"), tmp_path / "told")
     assert done.returncode == 0, done.stderr
     told = json.loads((tmp_path / "told").read_text())
     assert len(told) == 3

@@ -211,6 +211,7 @@ def test_a_run_on_two_parts(tmp_path: Path) -> None:
         program(tmp_path, "both", RATE, num_machines=2),
         program(tmp_path, "one", RATE + "sys.exit(3)", num_machines=1),
         nodes=2,
+        runner=RunnerProfile("local"),
     )
     assert LocalRunner().execute(run, told) is Outcome.FAILED
     assert told.begun == [("both", ("node0", "node1")), ("one", ("node0",))]

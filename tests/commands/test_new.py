@@ -41,7 +41,9 @@ def test_what_it_writes_has_no_mistake(here: Path, capsys, kind: list[str]) -> N
 def test_it_runs(at: Workplace, monkeypatch, kind: list[str]) -> None:
     monkeypatch.chdir(at.folder)
     assert main(["new", "mine", *kind]) == 0
-    small = ("--override", "*.argv.--batch-size=2")  # as many steps, in less time
+    small = ["--override", "*.argv.--batch-size=2", "--override", "*.max_duration=3000"]
+    if kind != ["--voir"]:
+        small += ["--override", "*.argv.--observations=60"]
     # A machine that is busy with other tests may leave no rate that is one
     words = (*ON_CPU, *small, "--name", "first", "--fail-on", "none")
     done = at.milabench("run", "mine.yaml", *words)

@@ -18,7 +18,7 @@ alone.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from itertools import accumulate, chain, combinations, product
+from itertools import chain, combinations
 from typing import TypeVar
 
 from msgspec import Struct
@@ -92,7 +92,12 @@ class Isolation:
         for _ in range(AGREE):
             groups = [tuple(order[k : k + size]) for k in range(0, len(order), size)]
             whole = [group for group in groups if len(group) == size]
-            told = dict(zip(whole, (yield [frozenset(group) for group in whole]), strict=True))
+            outcomes = yield [frozenset(group) for group in whole]
+            told = dict(zip(whole, outcomes, strict=True))
+            if len(whole) > 0.1 / FLAKY and (bad := [group for group in whole if told[group]]):
+                # some are bad by chance
+                again = yield [frozenset(group) for group in bad]
+                told |= zip(bad, again, strict=True)
             self._good = [node for group in whole if not told[group] for node in group]
             suspects += [group for group in groups if told.get(group, True)]
             if self._good or size == len(order):
@@ -120,7 +125,7 @@ class Isolation:
         self._good += [node for node in beside if node not in {*bad, *self._good}]
         pairs = chain.from_iterable(combinations(group, 2) for group in suspects)
         tasks = [self._decide(pair, self._good) for pair in pairs if bad.isdisjoint(pair)]
-        self._condemn([*decided, *(yield from side_by_side(tasks))])
+        self._condemn(decided + (yield from side_by_side(tasks)))
 
     def _condemn(self, decided: Sequence[Condemned | None]) -> None:
         self.bad += [each for each in decided if each]
@@ -155,8 +160,13 @@ class Isolation:
     def _covers(self) -> Iterator[set[str]]:
         """What to leave out so that nothing known fails; any two others are in one of the rests."""
         bad = {each.nodes[0] for each in self.bad if len(each.nodes) == 1}
-        for cover in product(*(each.nodes for each in self.bad if len(each.nodes) == 2)):
-            yield bad.union(cover)
+        pairs = [each.nodes for each in self.bad if len(each.nodes) == 2]
+        width = len(pairs).bit_length()
+        codes = [[number >> bit & 1 for bit in range(width)] for number in range(len(pairs))]
+        for code in dict.fromkeys([(0,) * len(pairs), *zip(*codes, strict=True)]):
+            yield bad | {pair[place] for pair, place in zip(pairs, code, strict=True)}
+            if pairs:
+                yield bad | {pair[1 - place] for pair, place in zip(pairs, code, strict=True)}
 
     def _search(self, rest: Sequence[str], prior: float) -> Rounds[bool]:
         """Find a defect among nodes; return whether they fail. ``prior``: that they do not."""
@@ -188,7 +198,8 @@ class Isolation:
         while agreed < 2 * AGREE and against < 2:
             place = len(rest) * (1 + agreed // 2) // 3
             wanted = agreed % 2 == 0
-            (is_bad,) = yield [frozenset([*rest, *rest][place:][: size if wanted else size - 1])]
+            probe = [*rest[place:], *rest[:place]][: size if wanted else size - 1]
+            (is_bad,) = yield [frozenset(probe)]
             agreed += is_bad == wanted
             against += is_bad != wanted
         return against < 2
@@ -205,11 +216,14 @@ def first_bad(
     """
     likely = list(weights)
     while True:
-        *sums, total = accumulate(likely)
+        total = sum(likely)
         best = max(range(len(likely)), key=likely.__getitem__)
         if likely[best] >= total * (sure if best == len(likely) - 1 else _SURE):
             return best
-        place = min(range(len(sums)), key=lambda k: abs(sums[k] - total / 2))
+        place, below = 0, likely[0]
+        while place < len(likely) - 2 and below + likely[place + 1] / 2 < total / 2:
+            place += 1
+            below += likely[place]
         (is_bad,) = yield [frozenset(prefix(place))]
         for k in range(len(likely)):
             likely[k] *= (1 - FLAKY if is_bad == (k <= place) else FLAKY) / total

@@ -1,5 +1,6 @@
-"""An agent that was started."""
+"""An agent that was started, and why its node is lost when it falls silent."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -8,6 +9,8 @@ from .agent_process import AgentProcess
 from .nodes import NodeHandle
 from .protocol import FromAgent
 from .transport import Connection
+
+_TOGETHER = 0.15  # of the silence that is a loss: within that, nodes fall silent at once
 
 
 class Member(Struct):
@@ -41,3 +44,17 @@ class Member(Struct):
     @property
     def may_come(self) -> bool:
         return not self.connection.is_closed or self.again_at is not None
+
+
+def why_silent(members: Sequence[Member], now: float, limit: float) -> str:
+    """Why a node that is silent for ``limit`` seconds is lost.
+
+    If all nodes but the first, which has the coordinator, fall silent at once, it may be itself.
+    """
+    own, *others = members
+    silences = [now - each.heard for each in others if each.handle is not None]
+    recent = [silence for silence in silences if silence < (1 + _TOGETHER) * limit]
+    reason = f"has sent no heartbeat for {limit:g} s"
+    if len(recent) < 2 or min(recent) < (1 - _TOGETHER) * limit:
+        return reason
+    return f"{reason}, nor has any node but {own.name}: the network of {own.name} may be cut"

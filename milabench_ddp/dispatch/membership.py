@@ -18,7 +18,7 @@ from ..progress import ProgressObserver
 from ..results.node_state import NodeStatus
 from ..results.run_dir import RunDir
 from .agent_process import is_about_memory
-from .member import Member
+from .member import Member, why_silent
 from .node_records import NodeRecords
 from .nodes import NodeHandle, NodeLost, Nodes
 from .protocol import (
@@ -146,7 +146,7 @@ class Membership(Nodes):
             limit = self._timeouts.silence
             if member.handle and member.handle.is_alive and now - member.heard > limit:
                 self._plan_again(member, self._timeouts.reconnect / 2)  # it has as long to join
-                yield from self._lose(member, f"has sent no heartbeat for {limit:g} s")
+                yield from self._lose(member, why_silent(self._members, now, limit))
             if member.is_awaited and member.again_at is None:
                 self._await(member, now - member.heard)
         if self._spare and not self.is_gathering:
@@ -232,7 +232,9 @@ class Membership(Nodes):
         """Why a node with this rank is not that which was started; empty if it is."""
         if 0 <= rank < len(self._members) and self._members[rank] is member:
             return ""
-        return f"it says that it is node {rank}"
+        known = self._handles.get(rank)
+        also = f", as {known.name} does" if known else f" of {len(self._members)}"
+        return f"it says that it is node {rank}{also}"
 
     def _ping(self, member: Member) -> None:
         member.ping, member.pinged = uuid.uuid4().hex, time.time()

@@ -114,6 +114,6 @@ def test_a_node_with_a_message_that_cannot_be_is_refused_and_the_others_stay(
     assert [problem.split(" (")[0] for problem in it.nodes.problems] == [
         "n1 did not start: milabench itself failed: File name too long: "
         f"{it.dir.nodes}/{'x' * 300}",
-        "n2 did not start: it says that it is node 0",
-        "n3 did not start: it says that it is node 7",
+        "n2 did not start: it says that it is node 0, as n0 does",
+        "n3 did not start: it says that it is node 7 of 4",
     ]

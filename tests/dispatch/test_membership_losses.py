@@ -82,6 +82,14 @@ def test_a_silent_node_is_lost_and_may_be_back_for_a_while(room: Callable[..., R
     assert not it.nodes.may_grow
 
 
+def test_a_coordinator_that_loses_all_others_at_once_says_that_it_may_be_itself(
+    room: Callable[..., Room],
+) -> None:
+    it = room(4)
+    reason = f"{SILENT.reason}, nor has any node but n0: the network of n0 may be cut"
+    assert it.fall_silent(0) == [(f"n{k}", NodeLost(reason)) for k in (1, 2, 3)]
+
+
 def test_one_of_several_that_is_silent_is_lost_by_itself(room: Callable[..., Room]) -> None:
     it = room(4)
     assert it.fall_silent(0, 2) == [("n1", SILENT), ("n3", SILENT)]

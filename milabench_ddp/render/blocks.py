@@ -49,6 +49,13 @@ class Findings(Struct, frozen=True):
     advice: str = ""
 
 
+class Brief(Struct, frozen=True):
+    """Sentences of which each has a line; in text two stand side by side, and long ones are cut."""
+
+    label: str
+    sentences: tuple[str, ...]
+
+
 class TableBlock(Struct, frozen=True):
     """A table, with its title and its notes."""
 
@@ -77,5 +84,5 @@ class Fold(Struct, frozen=True):
     inside: "Iterable[Block]"
 
 
-Simple = Headline | Fact | Line | Caption | Bullet | Findings
+Simple = Headline | Fact | Line | Caption | Bullet | Findings | Brief
 Block = Simple | TableBlock | Code | Section | Fold

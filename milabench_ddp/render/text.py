@@ -1,14 +1,16 @@
 """Blocks as plain text, for a terminal or a file."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 
 from ..fitted import fitted_lines
 from ..visible import in_line
-from ..wrapped import underlined, wrapped
+from ..wrapped import underlined, width_of, wrapped
 from . import blocks as of
 
 WIDTH = 100  # columns, where no terminal says how many it has
 LABEL = 8  # columns of the names of facts, and of the labels of findings
+BETWEEN = "  "  # columns
 
 
 def text_of(blocks: Iterable[of.Block], width: int = WIDTH) -> str:
@@ -45,6 +47,8 @@ def _block(block: of.Block, width: int) -> Iterator[str]:
                 yield from wrapped(sentence, width, head)
             if advice:
                 yield from wrapped(advice, width, f"{' ' * len(head)}-> ")
+        case of.Brief(label, sentences):
+            yield from _side_by_side(label, sentences, width)
         case of.TableBlock(table, stay, is_ruled):
             yield from fitted_lines(table, width, ruled=is_ruled, stay=stay)
         case of.Code(lines):
@@ -55,3 +59,18 @@ def _block(block: of.Block, width: int) -> Iterator[str]:
             lines = tuple(_lines(inside, width))
             yield from underlined(title) if lines else ()
             yield from lines
+
+
+def _side_by_side(label: str, sentences: Sequence[str], width: int) -> Iterator[str]:
+    room = (width - LABEL - 1 - len(BETWEEN)) // 2
+    cells = []
+    for sentence in map(in_line, sentences):
+        shown = sentence
+        while width_of(shown) > room:
+            shown = f"{shown.removesuffix('...')[:-1]}..."
+        cells.append(shown)
+    count = -(-len(cells) // 2)
+    for place, (left, right) in enumerate(zip_longest(cells[:count], cells[count:], fillvalue="")):
+        head = f"{'' if place else label:{LABEL}} {left}"
+        blanks = " " * (room - width_of(left))
+        yield f"{head}{blanks}{BETWEEN}{right}".rstrip()

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from ..errors import shown_names
-from ..render.blocks import Fact, Findings
+from ..render.blocks import Block, Brief, Fact, Findings
 from .failure_causes import Cause, causes_of
 from .finding import Checked, Finding, Severity, filled
 from .findings import FINDERS
@@ -12,14 +12,18 @@ from .findings.failed import OF_CAUSES
 from .model import Report
 from .sentences import alike
 
+FULL = 8  # causes that are told with all that they hit and with advice; more have a line each
 FEW = 2  # findings of a kind that have a sentence each, where no shorter one is of all
 FEW_OF_RUN = 5  # the same of nodes, files and runs, whose sentences may tell different things
 
 
-def broken(report: Report) -> Iterator[Findings]:
+def broken(report: Report) -> Iterator[Block]:
     causes = causes_of(report)
-    for cause in causes:
-        yield Findings("failed", (cause_sentence(cause),), cause.advice)
+    if len(causes) > FULL:
+        yield Brief("failed", tuple(f"{shown_names(cause.where)}: {cause.text}" for cause in causes))
+    else:
+        for cause in causes:
+            yield Findings("failed", (cause_sentence(cause),), cause.advice)
     for cause in causes_of(report, cancelled=True):
         yield Findings("stopped", (cause_sentence(cause),))
     told = "\n".join(cause.text for cause in causes)
@@ -39,6 +43,13 @@ def cause_sentence(cause: Cause) -> str:
     if len(cause.where) == 1:
         return f"{cause.where[0]}: {cause.text}"
     return f"{cause.text}, in {len(cause.where)}: {', '.join(cause.where)}"
+
+
+def to_do(report: Report) -> Iterator[Fact]:
+    causes = causes_of(report)
+    if len(causes) > FULL:
+        told = [" -> ".join(filter(None, (cause_sentence(one), one.advice))) for one in causes]
+        yield Fact("To do", tuple(told))
 
 
 def advice_of(group: Sequence[Finding]) -> str:

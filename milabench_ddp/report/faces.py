@@ -21,7 +21,7 @@ from ..render.blocks import (
     TableBlock,
 )
 from ..render.text import WIDTH, text_of
-from .brief import FEW, broken, checked, told_together, warnings
+from .brief import FEW, broken, checked, to_do, told_together, warnings
 from .failure_faces import failures, output, outputs
 from .finding import Finding, Severity
 from .model import Report
@@ -82,6 +82,7 @@ def report_blocks(report: Report) -> Iterator[Block]:
         yield Section([TableBlock(compared)])
     for sweep in sweeps_of(report, METRIC, fewest_axes=2):
         yield Section(_of_sweep(sweep), _title(sweep))
+    yield Section(to_do(report))
     yield Section(outputs(report, len(rows)))
     yield Section([*facts_of(report.runs, TAIL), *_rest(report), *_next(report)])
 
@@ -142,6 +143,7 @@ def folded_blocks(report: Report) -> Iterator[Block]:
         yield TableBlock(table if report.compat else compact(table))
     else:
         yield NOTHING
+    yield Fold("What to do about the failures", to_do(report))
     for group in failures_of_benchmarks(report):
         for alike_ones in group if group[0][0].tag else ():  # else the cause tells all
             yield Fold(failure_sentence(alike_ones[0]), output(alike_ones))

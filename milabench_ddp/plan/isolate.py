@@ -18,7 +18,7 @@ alone.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from itertools import chain, combinations
+from itertools import accumulate, chain, combinations
 from typing import TypeVar
 
 from msgspec import Struct
@@ -161,12 +161,9 @@ class Isolation:
         """What to leave out so that nothing known fails; any two others are in one of the rests."""
         bad = {each.nodes[0] for each in self.bad if len(each.nodes) == 1}
         pairs = [each.nodes for each in self.bad if len(each.nodes) == 2]
-        width = len(pairs).bit_length()
-        codes = [[number >> bit & 1 for bit in range(width)] for number in range(len(pairs))]
-        for code in dict.fromkeys([(0,) * len(pairs), *zip(*codes, strict=True)]):
-            yield bad | {pair[place] for pair, place in zip(pairs, code, strict=True)}
-            if pairs:
-                yield bad | {pair[1 - place] for pair, place in zip(pairs, code, strict=True)}
+        for bit in reversed(range(max(len(pairs) - 1, 0).bit_length() + 1)):
+            for other in (0, 1) if pairs else (0,):
+                yield bad | {pair[(k >> bit & 1) ^ other] for k, pair in enumerate(pairs)}
 
     def _search(self, rest: Sequence[str], prior: float) -> Rounds[bool]:
         """Find a defect among nodes; return whether they fail. ``prior``: that they do not."""
@@ -216,14 +213,11 @@ def first_bad(
     """
     likely = list(weights)
     while True:
-        total = sum(likely)
+        *sums, total = accumulate(likely)
         best = max(range(len(likely)), key=likely.__getitem__)
         if likely[best] >= total * (sure if best == len(likely) - 1 else _SURE):
             return best
-        place, below = 0, likely[0]
-        while place < len(likely) - 2 and below + likely[place + 1] / 2 < total / 2:
-            place += 1
-            below += likely[place]
+        place = min(range(len(sums)), key=lambda k: abs(sums[k] - total / 2))
         (is_bad,) = yield [frozenset(prefix(place))]
         for k in range(len(likely)):
             likely[k] *= (1 - FLAKY if is_bad == (k <= place) else FLAKY) / total

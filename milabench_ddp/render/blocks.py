@@ -47,13 +47,7 @@ class Findings(Struct, frozen=True):
     label: str  # such as their severity; empty for notes
     sentences: tuple[str, ...]
     advice: str = ""
-
-
-class Brief(Struct, frozen=True):
-    """Sentences of which each has a line; in text two stand side by side, and long ones are cut."""
-
-    label: str
-    sentences: tuple[str, ...]
+    in_columns: bool = False  # in text two sentences stand side by side, and long ones are cut
 
 
 class TableBlock(Struct, frozen=True):
@@ -84,5 +78,5 @@ class Fold(Struct, frozen=True):
     inside: "Iterable[Block]"
 
 
-Simple = Headline | Fact | Line | Caption | Bullet | Findings | Brief
+Simple = Headline | Fact | Line | Caption | Bullet | Findings
 Block = Simple | TableBlock | Code | Section | Fold

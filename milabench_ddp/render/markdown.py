@@ -8,7 +8,7 @@ from ..marked import code_block, folded, marked, table_lines
 from . import blocks as of
 
 ROOM = 60_000  # characters; GitHub takes 65,536
-OF_LISTS = (of.Fact, of.Bullet, of.Findings, of.Brief)
+OF_LISTS = (of.Fact, of.Bullet, of.Findings)
 
 
 def markdown_of(blocks: Iterable[of.Block]) -> str:
@@ -60,8 +60,6 @@ def _block(block: of.Block) -> Iterator[str]:
                 yield f"- **{label}** {marked(sentence)}"
             if advice:
                 yield f"  - {marked(advice)}"
-        case of.Brief(label, sentences):
-            yield from _block(of.Findings(label, sentences))
         case of.TableBlock(table):
             if table.title:
                 yield from _block(of.Headline(table.title))

@@ -41,14 +41,14 @@ def _block(block: of.Block, width: int) -> Iterator[str]:
             yield f"{in_line(text)}:"
         case of.Bullet(text):
             yield from wrapped(text, width, rest="  ")
+        case of.Findings(label, sentences, in_columns=True):
+            yield from _side_by_side(label, sentences, width)
         case of.Findings(label, sentences, advice):
             head = f"{label:{LABEL}} "
             for sentence in sentences:
                 yield from wrapped(sentence, width, head)
             if advice:
                 yield from wrapped(advice, width, f"{' ' * len(head)}-> ")
-        case of.Brief(label, sentences):
-            yield from _side_by_side(label, sentences, width)
         case of.TableBlock(table, stay, is_ruled):
             yield from fitted_lines(table, width, ruled=is_ruled, stay=stay)
         case of.Code(lines):

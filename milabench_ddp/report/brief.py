@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from ..errors import shown_names
-from ..render.blocks import Block, Brief, Fact, Findings
+from ..render.blocks import Fact, Findings
 from .failure_causes import Cause, causes_of
 from .finding import Checked, Finding, Severity, filled
 from .findings import FINDERS
@@ -17,10 +17,11 @@ FEW = 2  # findings of a kind that have a sentence each, where no shorter one is
 FEW_OF_RUN = 5  # the same of nodes, files and runs, whose sentences may tell different things
 
 
-def broken(report: Report) -> Iterator[Block]:
+def broken(report: Report) -> Iterator[Findings]:
     causes = causes_of(report)
     if len(causes) > FULL:
-        yield Brief("failed", tuple(f"{shown_names(cause.where)}: {cause.text}" for cause in causes))
+        lines = tuple(f"{shown_names(cause.where)}: {cause.text}" for cause in causes)
+        yield Findings("failed", lines, in_columns=True)
     else:
         for cause in causes:
             yield Findings("failed", (cause_sentence(cause),), cause.advice)

@@ -30,10 +30,13 @@ class Measured(float):
     error: float  # in the same unit, to the farther end; NaN or 0 if it is not known
     sides: tuple[float, ...]  # that, or below and above where both differ much
     with_error: bool  # whether its text shows the uncertainty
+    is_asked: bool  # whether the uncertainty is what was asked for, which its text must not exceed
 
-    def __new__(cls, value: float, *errors: float, with_error: bool = False) -> "Measured":
+    def __new__(
+        cls, value: float, *errors: float, with_error: bool = False, is_asked: bool = False
+    ) -> "Measured":
         made = super().__new__(cls, value)
-        made.error, made.with_error = max(errors), with_error
+        made.error, made.with_error, made.is_asked = max(errors), with_error, is_asked
         alike = SKEWED * max(made.error, LEAST_SKEW * abs(value))
         made.sides = errors if made.error - min(errors) > alike else (made.error,)
         return made
@@ -42,7 +45,7 @@ class Measured(float):
         """The text: ``11,100 ±400``, ``0.9312 ±0.0004``, ``15,900 +900/-1,800``, ``37.8%``.
 
         The uncertainty is rounded up to one digit, or to two if the first is 1 or 2, and the number
-        to the same place.
+        to the same place. One that was asked for has another digit, and is rounded down.
 
         Args:
             format: of a number of unknown uncertainty; if it ends with ``%``, the text is in per
@@ -52,10 +55,11 @@ class Measured(float):
             return without_exponent(float(self), format)
         scale, unit = (100, "%") if format.endswith("%") else (1, "")
         value, error = scale * float(self), scale * self.error
-        places = _places(value, error)
+        places = _places(value, error) + self.is_asked
+        rounded = math.floor if self.is_asked else math.ceil
         text = _fixed(value, places)
         if self.with_error:
-            steps = (max(math.ceil(round(scale * s * 10.0**places, 6)), 1) for s in self.sides)
+            steps = (max(rounded(round(scale * s * 10.0**places, 6)), 1) for s in self.sides)
             below, *above = (_fixed(step / 10.0**places, places) for step in steps)
             text += f" +{above[0]}/-{below}" if above else f" ±{below}"
         return text + unit

@@ -30,6 +30,8 @@ MAY_WAIT = {
     "config/mistakes.py": "a file, which it looks at first",
     "config/shipped.py": "files of this package",
     "doctor/device_checks.py": "the kernel's files",
+    "launch/keeper.py": "a file in memory, which it made",
+    "launch/keeper_main.py": "what the kernel says of a pipe to a program, which it made",
     "launch/py_spy.py": "the kernel's files",
     "machine/backends/amd.py": "the kernel's files",
     "machine/host.py": "the kernel's files",
@@ -40,7 +42,6 @@ MAY_WAIT = {
     "report/charts/theme.py": "files of this package",
     "report/page/frame.py": "files of this package",
     "report/server/server.py": "files of this package",
-    "report/export.py": "where the user wants the tables, also a pipe",
     "report/timeline.py": "where the user wants the timeline, also a pipe",
 }
 

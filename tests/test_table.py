@@ -138,6 +138,18 @@ def test_the_error_in_the_text_is_never_too_small(value: float, relative: float)
     assert abs(float(shown.replace(",", "")) - value) <= said
 
 
+@given(st.floats(1e-3, 1e6), st.floats(1e-4, 0.5))
+def test_the_error_that_was_asked_for_is_not_exceeded(value: float, asked: float) -> None:
+    """``run --until 1%`` ended at 1 % of 105.4: ``±1.1`` would be more."""
+    made = Measured(value, value * asked, with_error=True, is_asked=True)
+    shown, error = made.text("g").split(" ±")
+    said = float(error.replace(",", ""))
+    assert said <= value * asked * (1 + 1e-6)
+    assert said >= 0.96 * value * asked
+    assert abs(float(shown.replace(",", "")) - value) <= said
+    assert Measured(105.4, 1.054, with_error=True, is_asked=True).text("g") == "105.40 ±1.05"
+
+
 def test_a_spreadsheet_gets_the_number_without_its_error() -> None:
     table = Table((Column("x", ".1f"),), ((Measured(1.23456, 0.1),), (Measured(nan, nan),)))
     assert csv_text(table).splitlines() == ["x", "1.23456", '""']

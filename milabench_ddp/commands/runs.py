@@ -1,5 +1,6 @@
 """``milabench runs``: list runs, the newest first, and remove old ones."""
 
+import math
 import shutil
 import sys
 import time
@@ -90,7 +91,8 @@ def listed(path: Path) -> ListedRun:
     found = progress_of(path, time.time())
     state = _GOES_ON if found.outcome is None or found.running else found.outcome
     counts = (found.ended.get("ok", 0), len(found.failed)) if state else (None, None)
-    return ListedRun(path, began, began + (found.seconds or 0.0), size, state, *counts)
+    took = 0.0 if math.isnan(found.seconds) else found.seconds
+    return ListedRun(path, began, began + took, size, state, *counts)
 
 
 def _remove(runs: Sequence[ListedRun], options: RunsOptions) -> None:

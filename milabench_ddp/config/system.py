@@ -37,11 +37,11 @@ class SystemNode(Struct, frozen=True, forbid_unknown_fields=True):
     """One host of ``system.nodes``."""
 
     name: _Name
-    ip: _Host = ""
+    ip: _Host | None = None
     user: _User | None = None
     main: bool = False  # the node that coordinates
     sshport: Count = 22
-    hostname: Text = ""  # milabench reads it, and the port
+    hostname: Text | None = None  # milabench reads it, and the port
     port: Count = 1
 
     @property

@@ -62,15 +62,14 @@ def _block(block: of.Block, width: int) -> Iterator[str]:
 
 
 def _side_by_side(label: str, sentences: Sequence[str], width: int) -> Iterator[str]:
+    from rich.cells import set_cell_size  # seldom needed
+
     room = (width - LABEL - 1 - len(BETWEEN)) // 2
-    cells = []
-    for sentence in map(in_line, sentences):
-        shown = sentence
-        while width_of(shown) > room:
-            shown = f"{shown.removesuffix('...')[:-1]}..."
-        cells.append(shown)
+    cells = [
+        cell if width_of(cell) <= room else f"{set_cell_size(cell, room - 3)}..."
+        for cell in map(in_line, sentences)
+    ]
     count = -(-len(cells) // 2)
     for place, (left, right) in enumerate(zip_longest(cells[:count], cells[count:], fillvalue="")):
-        head = f"{'' if place else label:{LABEL}} {left}"
-        blanks = " " * (room - width_of(left))
-        yield f"{head}{blanks}{BETWEEN}{right}".rstrip()
+        head = f"{'' if place else label:{LABEL}} {set_cell_size(left, room)}"
+        yield f"{head}{BETWEEN}{right}".rstrip()

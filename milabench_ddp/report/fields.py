@@ -21,6 +21,7 @@ from .failures import CellState
 from .mfu import of_data_sheet
 from .model import Row
 from .ranks.rank_launch import EXPOSED
+from .statistics.interval import ROUNDING
 from .statistics.values import NAN, mean, median
 
 FEW = 0.005  # of a step, below which the host has no column
@@ -105,6 +106,7 @@ def perf_of(row: Row) -> Measured:
         row.perf * below,
         row.perf * above,
         with_error=row.half_width < 1,  # what is wider, of two launches, tells nothing
+        is_asked=row.half_width <= row.summary.until * (1 + ROUNDING),
     )
 
 

@@ -32,7 +32,7 @@ CASES = {
     "an inherit cycle": (
         {"s.yaml": "x: {inherits: y}\ny: {inherits: x}\n"},
         ["s.yaml"],
-        "inherit cycle: `x` (s.yaml:1) -> `y` (s.yaml:2) -> `x`",
+        "inherit cycle: x -> y -> x (s.yaml:1)",
     ),
     "an unknown parent": (
         {"s.yaml": "_base: {}\nx: {inherits: _bse}\n"},

@@ -57,4 +57,4 @@ def test_what_is_not_there_is_an_error_at_once(capsys: pytest.CaptureFixture[str
 def test_what_is_no_port(port: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["serve", str(RECORDED / "first"), "--port", port])
-    assert "65535" in capsys.readouterr().err
+    assert "65,535" in capsys.readouterr().err

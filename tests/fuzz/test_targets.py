@@ -33,7 +33,7 @@ def _bare(text: str) -> str:
 
 # By target: what is broken, and by what.
 PLANTED: dict[str, tuple[str, Callable[..., Any]]] = {
-    "configuration": ("milabench_ddp.commands.dry.load", _fails),
+    "configuration": ("milabench_ddp.commands.setup.load", _fails),
     "condition": ("operator.le", operator.lt),
     "placeholder": ("milabench_ddp.config.placeholders.scalar_text", str),
     "filled tree": ("milabench_ddp.config.placeholders.fill_scalar", _fails),

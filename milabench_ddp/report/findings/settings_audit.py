@@ -48,12 +48,6 @@ def bad_setting(measured: Measurements) -> Finds:
     yield from _told(measured, "bad")
 
 
-@finding("note", SENTENCE, of_runs=True)
-def unusual_setting(measured: Measurements) -> Finds:
-    """Settings of a node that make some programs slower, or that are a matter of choice."""
-    yield from _told(measured, "unusual")
-
-
 @finding(
     "warning",
     "{what}[, {place}]: {gb_s:.4g} GB/s, {share:.0%} of the {limit:.4g} that its links allow "

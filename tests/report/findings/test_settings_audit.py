@@ -16,7 +16,7 @@ from tests.support.runs_with_settings import (
 )
 from tests.support.settings_tree import SPOILT
 
-OURS = ("degraded_node", "bad_setting", "unusual_setting", "different_nodes", "below_bound")
+OURS = ("degraded_node", "bad_setting", "different_nodes", "below_bound")
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,6 @@ def test_healthy_nodes_have_no_findings(tmp_path: Path, good: Settings) -> None:
         ("dimms", "degraded_node", Severity.WARNING, True, "isolate"),
         ("governor", "bad_setting", Severity.WARNING, False, ""),
         ("acs", "bad_setting", Severity.WARNING, False, ""),
-        ("numa_nodes", "unusual_setting", Severity.NOTE, False, ""),
         ("mtu", "different_nodes", Severity.WARNING, False, ""),
     ],
 )

@@ -32,7 +32,7 @@ class Known(Struct, frozen=True):
     """What a test says of a device."""
 
     node: str
-    word: str = "pass"
+    word: Word = Word.PASS
     why: str = ""
     place: str = "device 0"
     value: float = 99.0
@@ -103,7 +103,7 @@ def test_a_finding_that_fails_nobody_is_no_reason(tmp_path: Path) -> None:
 def test_what_could_not_be_compared_is_no_fault(tmp_path: Path) -> None:
     """A node passes only by all that measured it."""
     known = [
-        *(Known(NODES[0]), Known(NODES[0], "cannot tell", "it has no peers", lower=math.nan)),
+        *(Known(NODES[0]), Known(NODES[0], Word.CANNOT_TELL, "it has no peers", lower=math.nan)),
         *(Known(NODES[1]), Known(NODES[1])),
     ]
     made = verdicts_of(planted(tmp_path), (), judge(*known))

@@ -83,8 +83,9 @@ def test_in_jobs_of_their_own(sweep):
 def test_torchrun_over_the_nodes_of_a_sweep(cluster, make_sweep, tmp_path, allocation, nodes, gpus):
     """The program checks the sums of its all-reduce: the ranks really work together."""
     network = {"environment": "{GLOO_SOCKET_IFNAME: eth0}"} if cluster.has_network else {}
-    tiny = make_sweep(tmp_path, {"quick": [1]}, **network)
+    tiny = make_sweep(tmp_path, {"quick": [1]}, timeout=20, **network)
     words = [REPOSITORY / "config/sweeps/small.yaml", "--select", "all_reduce*"]
+    words += ["--override", "*.max_duration=600"]  # other tests run beside it
     words += ["--runner", tiny.profile, "--partition", "train", "--job-dir", tmp_path / "jobs"]
     words += ["--nodes", nodes, "--device", "cpu", "--gpus", str(gpus)]
     command = tiny.milabench("run", *words, "--allocation", allocation, "--name", "sweep")

@@ -1,6 +1,5 @@
 """``milabench runs``: list runs, the newest first, and remove old ones."""
 
-import math
 import shutil
 import sys
 import time
@@ -91,7 +90,7 @@ def listed(path: Path) -> ListedRun:
     found = progress_of(path, time.time())
     state = _GOES_ON if found.outcome is None or found.running else found.outcome
     counts = (found.ended.get("ok", 0), len(found.failed)) if state else (None, None)
-    took = 0.0 if math.isnan(found.seconds) else found.seconds
+    took = found.seconds if found.seconds > 0 else 0.0  # NaN is not
     return ListedRun(path, began, began + took, size, state, *counts)
 
 

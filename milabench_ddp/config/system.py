@@ -91,9 +91,8 @@ def read_system(file: Path) -> System:
     for name, count in Counter(each.name for each in stated.nodes).items():
         if count > 1:
             raise ConfigError(f"two nodes are named `{name}` ({origin})")
-    main = sum(each.main for each in stated.nodes)
-    if main > 1:
-        raise ConfigError(f"{main} nodes are `main` ({origin}): only one node can be")
+    if sum(each.main for each in stated.nodes) > 1:
+        raise ConfigError(f"several nodes are `main` ({origin}): only one can be")
     return System(**asdict(stated), warnings=tuple(warnings))
 
 

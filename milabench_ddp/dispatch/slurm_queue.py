@@ -112,13 +112,14 @@ def _are_silent(nodes: str) -> bool:
 
 
 def _last_status(job: str) -> JobStatus | None:
-    """The status of a job that the queue does not have: as accounts have it, else ``scontrol``."""
+    """The status of a job that the queue does not have, from accounts and ``scontrol``."""
     rows = output_of("sacct", "-X", "--noheader", "--parsable2",
                      "--format=State,ExitCode,NodeList", f"--jobs={job}")  # fmt: skip
     known = re.findall(r"^(\w+)[^|]*\|(.*)\|(.*)$", rows or "", re.MULTILINE)
-    record = "" if known else job_record(job)
-    asked = ("JobState", "ExitCode", "BatchHost")
-    word, code, nodes = known[-1] if known else (field(record, name) for name in asked)
+    word, code, nodes = known[-1] if known else ("", "", "")
+    if record := job_record(job):  # accounts have 9 for the exit status 137
+        word = word or field(record, "JobState")
+        code, nodes = field(record, "ExitCode"), field(record, "BatchHost")
     if not word:
         return None
     detail = _how_failed(code, nodes) if word in _FAILED else ""

@@ -161,8 +161,8 @@ class Isolation:
         """What to leave out so that nothing known fails; any two others are in one of the rests."""
         bad = {each.nodes[0] for each in self.bad if len(each.nodes) == 1}
         pairs = [each.nodes for each in self.bad if len(each.nodes) == 2]
-        for bit in reversed(range(max(len(pairs) - 1, 0).bit_length() + 1)):
-            for other in (0, 1) if pairs else (0,):
+        for bit in reversed(range(len(pairs[1:]).bit_length() + 1)):
+            for other in range(1 + bool(pairs)):
                 yield bad | {pair[(k >> bit & 1) ^ other] for k, pair in enumerate(pairs)}
 
     def _search(self, rest: Sequence[str], prior: float) -> Rounds[bool]:

@@ -69,7 +69,7 @@ def _side_by_side(label: str, sentences: Sequence[str], width: int) -> Iterator[
         cell if width_of(cell) <= room else f"{set_cell_size(cell, room - 3)}..."
         for cell in map(in_line, sentences)
     ]
-    count = -(-len(cells) // 2)
+    count = (len(cells) + 1) // 2
     for place, (left, right) in enumerate(zip_longest(cells[:count], cells[count:], fillvalue="")):
         head = f"{'' if place else label:{LABEL}} {set_cell_size(left, room)}"
         yield f"{head}{BETWEEN}{right}".rstrip()

@@ -100,7 +100,7 @@ def test_the_scaling_file_that_is_read_wins_over_the_one_that_is_written(here: P
         ("system: {nodes: [{name: a}, {name: a}]}", "two nodes are named `a` (s.yaml:1)"),
         (
             "system: {nodes: [{name: a, main: true}, {name: b, main: true}]}",
-            "2 nodes are `main` (s.yaml:1): only one node can be",
+            "several nodes are `main` (s.yaml:1): only one can be",
         ),
         (
             "system: {options: {sizer: {auto: often}}}",

@@ -1,6 +1,5 @@
 """The virtual cluster is a cluster, and its faults are faults."""
 
-
 import pytest
 
 from .live import LiveCluster

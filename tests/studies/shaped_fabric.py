@@ -157,7 +157,7 @@ def gained(nodes: int, rate: int, folder: Path) -> tuple[float, float, tuple[int
         (row,) = report_of([made.run("pairs", PAIRS, range(nodes), folder / "pairs")]).rows
         ring = ring_order(row)
         assert ring is not None, "the slow link was not found"
-        order = tuple(int(node[1:]) for node in ring.nodes)
+        order = tuple(int(node[1:]) for node in ring.order)
         speeds = []
         for name, each in (("before", tuple(range(nodes))), ("after", order)):
             (row,) = report_of([made.run("comm", RING, each, folder / name)]).rows

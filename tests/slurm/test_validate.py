@@ -147,18 +147,3 @@ def test_a_node_without_power_is_named_with_what_slurm_says(cluster, validation)
     (why,) = it.verdicts()["node2"]["reasons"]
     assert why.startswith("node2 did not start: Slurm has it as down"), why
     assert it.sweep.states() == {"one": "ok", "all": "ok"}
-
-
-@pytest.mark.slow  # torch, ten times
-@pytest.mark.parametrize("odd", ["node1", "node3", "node5"])
-def test_a_node_with_a_limited_network_is_named(networked, make_sweep, tmp_path, odd):
-    sweep = make_sweep(tmp_path, {"quick": [5]})
-    networked.rate(odd, "20mbit")
-    words = ["validate", "--select", "pairs", "--runner", sweep.profile, "--nodes", "5", *CPU]
-    words += ["--override", "*.env.OMP_NUM_THREADS=1", "--base", tmp_path, "--name", "sweep"]
-    code, out, err = ended(sweep.milabench(*words))
-    assert code == 1, out + err
-    assert (sweep.run / "failing_nodes.txt").read_text().split() == [odd]
-    document = json.loads(ended(sweep.milabench("report", sweep.run, "--format", "json"))[1])
-    found = [each for each in document["findings"] if each["name"] == "slow_node_links"]
-    assert [each["nodes"] for each in found] == [[odd]]

@@ -162,8 +162,9 @@ def slow_links(row: Row) -> list[SlowLinks]:
     """
     found = []
     for kind in kinds_of(row):
+        least = (1 - SLOW) * kind.typical
         for link in kind.links if kind.name[0] == WITHIN else ():
-            if link.best_gb_s < (1 - SLOW) * kind.typical:
+            if link.best_gb_s < least:
                 found.append(SlowLinks("link", link.nodes[:1], link.ranks, kind, [link], ""))
     if kind_between := between_nodes(row):
         found += _slow_between(kind_between)

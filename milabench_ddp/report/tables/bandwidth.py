@@ -74,10 +74,10 @@ def _nodes(row: Row) -> Iterator[Mapping[str, str | float]]:
     """Each node with its links to others, one way, and a mark for each of these."""
     if kind := between_nodes(row):
         found = SpeedMap.of(kind.links, of_nodes=True)
-        to_nodes = found.speeds.T.tolist()
+        typical, to_nodes = kind.typical, found.speeds.T.tolist()
         for node, sends, receives in zip(found.ends, found.speeds.tolist(), to_nodes, strict=True):
             slowest = min(known(sends), default=NAN)
-            marks = "".join(_mark(1 - gb_s / kind.typical) for gb_s in sends)
+            marks = "".join(_mark(1 - gb_s / typical) for gb_s in sends)
             yield {
                 "node": node,
                 "sends GB/s": median(sends),

@@ -20,7 +20,7 @@ from ..events import Status
 from ..files import read_bytes
 from ..report.assemble import report_of
 from ..report.findings import FINDERS
-from ..results.read_state import ignore, read_benchmark
+from ..results.read_state import read_benchmark
 from ..results.run_dir import RunDir
 
 STEPS = ("--steps", "3", "--seconds", "0.001", "--profile")
@@ -69,7 +69,7 @@ def _told(run: RunDir, name: str) -> str:
         return f"profile: {files[0]}{more}"
     if any(map(_refuses, run.path.glob(f"{escape(name)}.*.stderr"))):
         return "no trace: its program has no option --profile"
-    state = read_benchmark(run, name, ignore)
+    state = read_benchmark(run, name)
     reason = state.reason if state and state.status is not Status.OK else ""
     return f"no trace: {reason or 'its program wrote none'} (see {run.path}/{name}.*)"
 

@@ -18,7 +18,7 @@ from ..plan.bash import render, within
 from ..plan.launch import Launch, Process
 from ..plan.planner import plan_launches
 from ..results.lock import claimed
-from ..results.read_state import ignore, read_benchmark
+from ..results.read_state import read_benchmark
 from ..results.run_dir import RunDir, archive_attempt, make_folder, save_state
 from ..results.state import BenchmarkState, LaunchState
 from ..results.write import save_script
@@ -109,7 +109,7 @@ class BenchmarkRun:
         self._next()
 
     def _kept(self) -> list[LaunchState]:
-        earlier = read_benchmark(self._run, self.name, ignore)
+        earlier = read_benchmark(self._run, self.name)
         kept = []
         for launch in earlier.launches if earlier else ():
             has_files = all(self._run.data(each.tag).is_file() for each in launch.processes)

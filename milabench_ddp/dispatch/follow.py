@@ -14,7 +14,7 @@ from ..progress import ProgressObserver, Span
 from ..results.isolation import read_isolation
 from ..results.lock import alive, is_alive
 from ..results.node_state import read_nodes
-from ..results.read_state import ignore, read_benchmark, read_header, require_state
+from ..results.read_state import read_benchmark, read_header, require_state
 from ..results.records import mapping_or_empty
 from ..results.run_dir import RunDir, save_state
 from ..results.state import BenchmarkState, RunHeader, overall
@@ -63,11 +63,11 @@ class RunFollower:
         self._probes: dict[str, int] = {}  # how many of each have ended
         self._teller = NodeTeller(observer)
         if not tells_ended:
-            self._teller.ignore(read_nodes(run, ignore))
+            self._teller.ignore(read_nodes(run))
         self._left: set[str] = set()  # those whose coordinator has ended before them
         self._last: dict[str, BenchmarkState] = {}  # as they were at the look before
         for name in header.suite:
-            state = read_benchmark(run, name, ignore)
+            state = read_benchmark(run, name)
             if state is not None and self._is_done(state):
                 self.statuses[name] = state.status
                 self._open.remove(name)
@@ -94,9 +94,9 @@ class RunFollower:
             self._sleep(LOOK)
 
     def look(self) -> None:
-        self._teller.tell(read_nodes(self._run, ignore))
+        self._teller.tell(read_nodes(self._run))
         for name in list(self._open):
-            state = read_benchmark(self._run, name, ignore)
+            state = read_benchmark(self._run, name)
             if state is not None:
                 self._compare(state)
 
@@ -131,7 +131,7 @@ class RunFollower:
         """Whether nothing more is run of a benchmark; its isolation begins after its end."""
         if not state.is_final or state.name not in self._isolating:
             return state.is_final
-        isolation = read_isolation(self._run, state.name, ignore)
+        isolation = read_isolation(self._run, state.name)
         if isolation is not None and len(isolation.probes) != self._probes.get(state.name, 0):
             count = self._probes[state.name] = len(isolation.probes)
             self._observer.message(f"isolation of {state.name}: {count} probes have ended")

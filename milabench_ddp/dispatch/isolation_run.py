@@ -18,7 +18,6 @@ from ..plan.isolate import Isolation, Probe
 from ..report.grouping import grouped
 from ..report.partial import launch_series
 from ..results.isolation import IsolationRecord, ProbeRecord, read_isolation
-from ..results.read_state import ignore
 from ..results.run_dir import RunDir, save_state
 from .benchmark_run import BenchmarkRun
 from .nodes import Nodes
@@ -71,7 +70,7 @@ class IsolationRun:
         self._round = 1
         self._until = clock() + MOST_SECONDS
         self._running: dict[str, Probe] = {}  # by their names
-        earlier = read_isolation(run, self.name, ignore)
+        earlier = read_isolation(run, self.name)
         if earlier and earlier.is_open and earlier.whole_fails == self.record.whole_fails:
             is_same = earlier.nodes == self.record.nodes
             self.record.probes = earlier.probes if is_same else []

@@ -16,7 +16,6 @@ from ..results.node_state import (
     read_nodes,
     said_together,
 )
-from ..results.read_state import ignore
 from ..results.run_dir import RunDir
 from ..results.state import own_id
 from .protocol import Hello
@@ -90,7 +89,7 @@ class NodeRecords:
         self._run, self._observer, self._teller = run, observer, NodeTeller(observer, clock)
         self._told: set[str] = set()  # what hindered the writing of states
         self._has_changed = False  # since the last ``tell``
-        before = dict.fromkeys(names, NodeState("")) | read_nodes(run, ignore)
+        before = dict.fromkeys(names, NodeState("")) | read_nodes(run)
         self.states = {}
         for name in names:
             self.states[name] = NodeState(name, losses=before[name].all_losses, job=own_id())

@@ -3,7 +3,7 @@
 from ..progress import LaunchCount, ProgressObserver
 from ..report.statistics.interval import Series
 from ..report.statistics.stopping import LEAST, precision
-from ..results.read_state import ignore, read_benchmark
+from ..results.read_state import read_benchmark
 from ..results.run_dir import RunDir
 from ..results.state import BenchmarkState, LaunchState, Repeats
 from ..table import duration_text, given_percent_text, percent_text
@@ -45,7 +45,7 @@ class RepeatCounter:
 
 def next_repeat(run: RunDir, benchmark: str) -> int:
     """The number of the first launch that has not ended ok in an earlier attempt, from 0."""
-    state = read_benchmark(run, benchmark, ignore)
+    state = read_benchmark(run, benchmark)
     ended = {launch.repeat for launch in state.launches if launch.verdict.is_ok} if state else ()
     number = 0
     while number in ended:

@@ -26,7 +26,7 @@ from ..plan.command_line import Site
 from ..results.isolation import read_isolation
 from ..results.lock import claimed, goes_on, is_alive
 from ..results.node_state import begin_attempt
-from ..results.read_state import ignore, read_benchmark, read_header
+from ..results.read_state import read_benchmark, read_header
 from ..results.records import Payload
 from ..results.run_dir import RunDir, create, create_folder, reserve, save_state
 from ..results.state import BenchmarkState, LaunchState, RunHeader, overall
@@ -104,12 +104,12 @@ class RunContext(Struct):
             name = benchmark.name
             if self.run.benchmark(name).is_dir():
                 kept: list[LaunchState] = []
-                if state := read_benchmark(self.run, name, ignore):
+                if state := read_benchmark(self.run, name):
                     earlier.append(state)
                     kept = state.launches
                 for other in other_sides(self.run, self.header):
                     # a launch long before its counterpart is no pair with it: both run again
-                    if paired := read_benchmark(other, name, ignore):
+                    if paired := read_benchmark(other, name):
                         done = {each.repeat for each in paired.launches if each.verdict.is_ok}
                         kept = [launch for launch in kept if launch.repeat in done]
                 write_record(self.run.state_json(name), BenchmarkState(name, launches=kept))
@@ -120,7 +120,7 @@ class RunContext(Struct):
         if outcome is not Outcome.CANCELLED:
             statuses = []
             for benchmark in self.plan.benchmarks:
-                state = read_benchmark(self.run, benchmark.name, ignore)
+                state = read_benchmark(self.run, benchmark.name)
                 statuses.append(state.status if state else Status.LOST)
             outcome = overall(statuses)
         self.header.outcome, self.header.ended = outcome, time.time()
@@ -219,8 +219,8 @@ def missing_benchmarks(
     """
     missing = []
     for benchmark in benchmarks:
-        own, *theirs = (read_benchmark(each, benchmark.name, ignore) for each in (run, *others))
-        isolation = read_isolation(run, benchmark.name, ignore)
+        own, *theirs = (read_benchmark(each, benchmark.name) for each in (run, *others))
+        isolation = read_isolation(run, benchmark.name)
         are_final = own is not None and all(each.is_final for each in (own, *filter(None, theirs)))
         if not are_final or (isolation is not None and isolation.is_open):
             missing.append(benchmark)
@@ -229,7 +229,7 @@ def missing_benchmarks(
 
 def end_unrun(run: RunDir, name: str, verdict: Verdict, *, interrupted: bool = False) -> None:
     """Write how a benchmark ends that does not run; it keeps the launches of earlier attempts."""
-    state = read_benchmark(run, name, ignore) or BenchmarkState(name)
+    state = read_benchmark(run, name) or BenchmarkState(name)
     state.end(verdict)
     state.interrupted = state.interrupted or interrupted
     save_state(run, run.state_json(name), state)

@@ -20,7 +20,7 @@ from ..launch.supervisor import sweep
 from ..machine.detect import detect, partition
 from ..machine.devices import Node
 from ..plan.launch import Launch
-from ..results.read_state import ignore, read_benchmark
+from ..results.read_state import read_benchmark
 from ..results.run_dir import RunDir
 from ..results.state import LaunchState
 from ..results.write import DataHeader
@@ -169,7 +169,7 @@ def launch_runner(
     router = SampleRouter()
     keeper = EvidenceKeeper(run, node.name)
     header = DataHeader(run.name, plan.arch, meta)
-    states = [read_benchmark(run, each.name, ignore) for each in plan.benchmarks]
+    states = [read_benchmark(run, each.name) for each in plan.benchmarks]
     launches = [launch for state in states if state for launch in state.launches]
     survivors = chain.from_iterable(launch.survivors for launch in launches)
     with device_monitor(plan.arch, node.devices, plan.gpu_poll, router):

@@ -64,6 +64,10 @@ class FileDefect(Struct, frozen=True):
         return f"{where}: {what}{again}"
 
 
+def ignore(_path: Path, _error: OSError | ValueError) -> None:
+    """Take a damaged file for none: it is written again."""
+
+
 def read_unless_damaged(path: Path, kind: type[T], on_defect: OnDefect) -> T | None:
     """The record in a file; None if there is none, or it is damaged, as ``on_defect`` is told."""
     try:

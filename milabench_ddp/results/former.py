@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from ..errors import RunDirError
-from .read_state import ignore, read_benchmark, read_header
+from .read_state import read_benchmark, read_header
 from .records import mapping_or_empty
 from .run_dir import RunDir
 from .state import RunHeader
@@ -48,7 +48,7 @@ def _seconds(former: RunDir, header: RunHeader, names: list[str]) -> dict[str, f
     for name in names:
         if theirs.suite.get(name) != header.suite[name]:
             continue
-        state = read_benchmark(former, name, ignore)
+        state = read_benchmark(former, name)
         if state is not None and state.launch_seconds:
             found[name] = state.launch_seconds
     return found

@@ -4,7 +4,7 @@ from msgspec import Struct, field
 
 from ..events import Outcome
 from ..plan.isolate import Condemned
-from .defects import OnDefect, read_unless_damaged
+from .defects import OnDefect, ignore, read_unless_damaged
 from .run_dir import RunDir
 
 
@@ -39,6 +39,8 @@ class IsolationRecord(Struct):
     is_open: bool = True  # it goes on, or `--resume` goes on with it
 
 
-def read_isolation(run: RunDir, benchmark: str, on_defect: OnDefect) -> IsolationRecord | None:
+def read_isolation(
+    run: RunDir, benchmark: str, on_defect: OnDefect = ignore
+) -> IsolationRecord | None:
     """The isolation of a benchmark; None if there is none, or it is damaged."""
     return read_unless_damaged(run.isolation_json(benchmark), IsolationRecord, on_defect)

@@ -17,7 +17,7 @@ from ..config.audited import audited, text_of_values
 from ..errors import RunDirError
 from ..hostlist import natural, shown_nodes
 from ..node_settings import Settings
-from .defects import OnDefect, read_unless_damaged
+from .defects import OnDefect, ignore, read_unless_damaged
 from .run_dir import RunDir
 
 CLOCK_LIMIT = 0.5  # seconds by which a clock may be off before that is told
@@ -102,7 +102,7 @@ def leave_out(state: NodeState) -> NodeState:
 
 def begin_attempt(run: RunDir, others: Container[str] = ()) -> None:
     """Keep what nodes did in an earlier attempt as of the past, but those of other jobs."""
-    for name, state in read_nodes(run, lambda *_: None).items():
+    for name, state in read_nodes(run).items():
         if state.job not in others:
             with suppress(RunDirError):  # a full disk is told where a state is lost by it
                 write_record(run.node_json(name), leave_out(state), is_durable=False)
@@ -122,7 +122,7 @@ class NodeDifference(Struct, frozen=True):
     setting: str = ""  # its name, if it is one of `settings.yaml`
 
 
-def read_nodes(run: RunDir, on_defect: OnDefect) -> dict[str, NodeState]:
+def read_nodes(run: RunDir, on_defect: OnDefect = ignore) -> dict[str, NodeState]:
     """The nodes of a run by name; none where a run has no agents, or is of an earlier version."""
     nodes = {}
     for path in sorted(run.nodes.glob("*.json"), key=lambda path: natural(path.stem)):

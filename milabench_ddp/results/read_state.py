@@ -13,7 +13,7 @@ from ..codec import convert, read_record, refuse
 from ..config.schema import SkipKind
 from ..errors import RunDirError
 from ..events import Outcome, Status
-from .defects import OnDefect, read_unless_damaged
+from .defects import OnDefect, ignore, read_unless_damaged
 from .isolation import IsolationRecord, read_isolation
 from .lock import is_alive
 from .node_state import read_nodes
@@ -32,10 +32,6 @@ def refuse_newer(path: Path, schema: object, known: int) -> None:
             f"{path} was written by a newer milabench: its schema is {schema}, and this version "
             f"reads up to {known}"
         )
-
-
-def ignore(_path: Path, _error: OSError | ValueError) -> None:
-    """Take a damaged file for none: it is written again."""
 
 
 def require_state(run: RunDir) -> RunState:
@@ -94,12 +90,8 @@ def read_header(run: RunDir) -> RunHeader:
     return header
 
 
-def read_benchmark(run: RunDir, name: str, on_defect: OnDefect = refuse) -> BenchmarkState | None:
-    """The state in a benchmark's own file; None if the file does not exist yet.
-
-    Raises:
-        RunDirError: it is damaged, unless ``on_defect`` is given.
-    """
+def read_benchmark(run: RunDir, name: str, on_defect: OnDefect = ignore) -> BenchmarkState | None:
+    """The state in a benchmark's own file; None if the file does not exist yet, or is damaged."""
     path = run.state_json(name)
     raw = read_unless_damaged(path, dict[str, Any], on_defect)
     return None if raw is None else _checked(raw, path, run.benchmark(name), on_defect)

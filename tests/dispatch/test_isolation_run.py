@@ -8,7 +8,6 @@ from milabench_ddp.dispatch import isolation_run
 from milabench_ddp.dispatch.run_context import missing_benchmarks
 from milabench_ddp.events import Outcome
 from milabench_ddp.results.isolation import IsolationRecord, read_isolation
-from milabench_ddp.results.read_state import ignore
 from tests.support.dispatch import plan
 from tests.support.faulty_nodes import FaultyNodes, Nodes
 from tests.support.launches import benchmark, njobs
@@ -20,7 +19,7 @@ ALONE = benchmark("alone", num_machines=1)
 
 
 def record(run: CoordinatorRun, name: str = "train") -> IsolationRecord:
-    found = read_isolation(run.dir, name, ignore)
+    found = read_isolation(run.dir, name)
     assert found is not None
     return found
 
@@ -169,14 +168,14 @@ def test_what_is_not_probed(
 
     run = coordinator(plan(replace(TRAIN, **changes), nodes=nodes), nodes=nodes)
     FaultyNodes(run, lambda _: fails).serve()
-    assert read_isolation(run.dir, "train", ignore) is None
+    assert read_isolation(run.dir, "train") is None
 
 
 def test_one_that_is_lost_with_a_node_is_not_probed(coordinator: Make) -> None:
     run = coordinator(plan(TRAIN, nodes=4), nodes=4)
     FaultyNodes(run, lose=("n2", 0)).serve()
     assert run.statuses() == {"train": "lost"}
-    assert read_isolation(run.dir, "train", ignore) is None
+    assert read_isolation(run.dir, "train") is None
 
 
 def test_a_request_to_stop_leaves_it_open_and_it_goes_on_where_it_was(coordinator: Make) -> None:

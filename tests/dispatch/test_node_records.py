@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from milabench_ddp.codec import write_record
+from milabench_ddp.codec import refuse, write_record
 from milabench_ddp.dispatch import node_records
 from milabench_ddp.dispatch.node_records import PATIENCE, NodeRecords, NodeTeller
 from milabench_ddp.results.node_state import (
@@ -17,7 +17,6 @@ from milabench_ddp.results.node_state import (
     leave_out,
     read_nodes,
 )
-from milabench_ddp.results.read_state import ignore, refuse
 from milabench_ddp.results.run_dir import RunDir
 from tests.support.progress import RecordedProgress
 
@@ -212,4 +211,4 @@ def test_a_state_that_cannot_be_written_is_told_once_and_ends_nothing(tmp_path: 
     records.set("n0", NodeStatus.JOINED)
     assert told.messages == [f"cannot write {run.node_json('n0')}: Is a directory"]
     assert records.states["n0"].status is NodeStatus.JOINED
-    assert set(read_nodes(run, ignore)) == {"n1"}
+    assert set(read_nodes(run)) == {"n1"}

@@ -171,8 +171,7 @@ def test_a_damaged_state_json_leaves_the_others(run: RunDir):
     ((path, error),) = defects
     assert path == run.state_json("a")
     assert "fine" in error
-    with pytest.raises(RunDirError, match=r"state\.json was not written"):
-        read_benchmark(run, "a")
+    assert read_benchmark(run, "a") is None
 
 
 def test_no_run_json(run: RunDir):

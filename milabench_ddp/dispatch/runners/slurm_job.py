@@ -29,7 +29,7 @@ from ...machine.detect import detect
 from ...progress import ProgressObserver
 from ...results.lock import held, holder, host_of
 from ...results.node_state import NodeStatus, begin_attempt
-from ...results.read_state import ignore, read_benchmark, read_header
+from ...results.read_state import read_benchmark, read_header
 from ...results.run_dir import RunDir
 from ...results.state import JobState, own_id
 from ...shown_streams import shown_output
@@ -169,7 +169,7 @@ def parts(hosts: Sequence[Host]) -> list[Sequence[Host]]:
 def _end_waiting(run: RunDir, benchmarks: Iterable[Benchmark], stopped: Verdict) -> None:
     verdict = BEFORE_IT_BEGAN if stopped == slurm_queue.LIMIT else stopped
     for benchmark in benchmarks:
-        state = read_benchmark(run, benchmark.name, ignore)
+        state = read_benchmark(run, benchmark.name)
         if state is None or not state.status.has_ended:
             end_unrun(run, benchmark.name, verdict)
 

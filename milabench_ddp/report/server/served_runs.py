@@ -17,8 +17,9 @@ from ...codec import encode_shown
 from ...errors import RunDirError
 from ...events import Status
 from ...hostlist import shown_nodes
+from ...results.defects import ignore
 from ...results.find_run import is_run, run_folders
-from ...results.read_state import ignore, read_state
+from ...results.read_state import read_state
 from ...results.run_dir import RunDir
 from ...table import duration_text
 

@@ -53,16 +53,16 @@ CASES = [
 ]
 LOWERED = [
     pytest.param(name, f"{mode} --mixed-precision {type_}", type_, id=f"{name}-{place}-{type_}")
-    for name, place, mode in (
-        ("gpt", "fsdp", "--mode fsdp"),
-        ("gpt", "hsdp", "--mode hsdp"),
-        ("gpt", "tp-fsdp", "--mode tp-fsdp --tp-size 1"),
-        ("gpt", "pdp", PIPELINE),
-        ("gpt", "replicate", f"{PIPELINE} --replicated-by replicate"),
-        ("transformers", "fsdp", "--mode fsdp"),
-        ("torchvision_ddp", "fsdp", "--mode fsdp"),
+    for name, place, mode, types in (
+        ("gpt", "fsdp", "--mode fsdp", ("fp32", "fp16", "bf16")),
+        ("gpt", "hsdp", "--mode hsdp", ("bf16",)),
+        ("gpt", "tp-fsdp", "--mode tp-fsdp --tp-size 1", ("fp16",)),
+        ("gpt", "pdp", PIPELINE, ("fp32", "bf16")),
+        ("gpt", "replicate", f"{PIPELINE} --replicated-by replicate", ("fp16",)),
+        ("transformers", "fsdp", "--mode fsdp", ("bf16",)),
+        ("torchvision_ddp", "fsdp", "--mode fsdp", ("bf16",)),
     )
-    for type_ in ("fp32", "fp16", "bf16")
+    for type_ in types
 ]
 
 

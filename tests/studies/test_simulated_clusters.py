@@ -36,7 +36,7 @@ def test_a_study_sees_false_alarms_and_what_is_missed() -> None:
 
 @pytest.mark.slow
 def test_at_most_one_of_a_hundred_healthy_clusters_has_an_alarm() -> None:
-    told = [studied(kind, SIZES, 120, seed=3) for kind in KINDS.values()]
+    told = [studied(kind, SIZES, 36, seed=3) for kind in KINDS.values()]
     mean = {name: np.mean([each[name] for each in told]) for name in told[0]}
     assert mean["alarms"] <= 0.01
     assert mean["5 % lower"] >= 0.99

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -80,8 +81,7 @@ TWO_WRONG = {
     # A hundredth of one parameter's gradient on one rank, in the types that round most.
     f"planted-{error}-{mode} in {precision}": argv
     for mode, argv in TWO_MODES.items()
-    for precision in ("bf16", "amp")
-    for error in ("first", "last")
+    for error, precision in (("first", "bf16"), ("last", "amp"))
     if mode not in ("hook", "policy")
 } | {
     f"planted-{error}-{mode} in fp32": argv
@@ -126,9 +126,8 @@ FOUR = {
     "tp-fsdp-sequence": "--mode tp-fsdp --sequence-parallel",
 } | {
     f"pdp-{name}-{how}": f"--mode pdp --schedule {name} --replicated-by {how}"
-    for name in SCHEDULES
-    for how in ("fully_shard", "replicate")
-}  # fmt: skip
+    for name, how in zip(SCHEDULES, cycle(("fully_shard", "replicate")))
+}
 FOUR |= {
     f"{mode}-clip": f"--mode {mode} --clip-norm 0.05" for mode in ("hsdp", "tp-fsdp", "pdp")
 } | {"pdp-replicate-clip": "--mode pdp --replicated-by replicate --clip-norm 0.05"}

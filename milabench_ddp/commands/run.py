@@ -84,13 +84,9 @@ def _execute(contexts: Sequence[RunContext], options: RunOptions) -> list[Outcom
             names = [benchmark.name for benchmark in context.benchmarks]
             shown = outline(context.run, context.header, context.plan, names, is_watched=False)
             observers.append(stack.enter_context(show_progress(shown, quiet=options.quiet)))
-        if len(contexts) == 1:
-            outcomes = [runner_of(contexts[0].plan.runner).execute(contexts[0], observers[0])]
-        else:
-            from ..dispatch.runners.attached import HostRunner
-
-            outcomes = HostRunner().execute_in_turn(contexts, observers)
-        for context, observer in zip(contexts, observers, strict=True):
+        runs = list(zip(contexts, observers, strict=True))
+        outcomes = runner_of(contexts[0].plan.runner).execute(*runs)
+        for context, observer in runs:
             size, count = disk_use(context.run.path)
             observer.message(f"{context.run.path}: {size_text(size)} in {count} files")
         return outcomes

@@ -58,7 +58,7 @@ def make_traces(context: RunContext, when: str, *, quiet: bool) -> Iterator[str]
     with closing(begin_traces(context, able)) as inner:
         shown = Outline([benchmark.name for benchmark in able])
         with show_progress(shown, quiet=quiet) as observer:
-            runner_of(inner.plan.runner).execute(inner, observer)
+            runner_of(inner.plan.runner).execute((inner, observer))
         for benchmark in able:
             yield f"{benchmark.name}: {_told(inner.run, benchmark.name)}"
 

@@ -3,7 +3,7 @@
 The table of all ranks, the document, its schema and the export are selections of these lines.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 
 from msgspec import Struct
@@ -35,13 +35,13 @@ class RankOfRow(Struct, frozen=True):
     ledger: Mapping[str, float]
 
     @property
-    def ms(self) -> SimpleNamespace:
-        """Its times, to 0.1 us as the programs write them."""
-        return SimpleNamespace(**self.rank.times_ms())
-
-    @property
     def items(self) -> SimpleNamespace:
         return SimpleNamespace(**{name: self.ledger.get(name, NAN) for name in LEDGER})
+
+
+def _rounded(name: str) -> Callable[[RankOfRow], float]:
+    """A time of a rank, to 0.1 us as the programs write them."""
+    return lambda of: round(getattr(of.rank, name), 4)
 
 
 NUMBERS, PAIRS = Mapping[str, float], Mapping[str, tuple[float, float]]
@@ -56,14 +56,15 @@ RANK: tuple[Field, ...] = (
           "rank.id.rank", kind=int),
     Field("steps", "timed steps in the steady state", "rank.steps", kind=int, heading="steps",
           format="d"),
-    Field("step_ms", "the median step", "ms.step_ms", "ms", heading="ms", format=".4g"),
-    Field("step_ms_p95", "what 95 of 100 steps do not exceed", "ms.step_ms_p95", "ms",
+    Field("step_ms", "the median step", _rounded("median"), "ms",
+          heading="ms", format=".4g"),
+    Field("step_ms_p95", "what 95 of 100 steps do not exceed", _rounded("p95"), "ms",
           heading="p95_ms", format=".4g"),
     Field("step_ms_std", "the standard deviation of its steps", "rank.std", "ms"),
-    Field("wait_ms", "the mean wait for data in a step", "ms.wait_ms", "ms", heading="wait_ms",
-          format=".4g"),
-    Field("own_ms", "the step without waits for other ranks", "ms.own_ms", "ms", heading="own_ms",
-          format=".4g"),
+    Field("wait_ms", "the mean wait for data in a step", _rounded("waited"), "ms",
+          heading="wait_ms", format=".4g"),
+    Field("own_ms", "the step without waits for other ranks", _rounded("local_ms"), "ms",
+          heading="own_ms", format=".4g"),
     Field("memory_allocated", "the most that its allocator gave out", "rank.allocated", "MiB",
           heading="allocated", format=".0f"),
     Field("memory_reserved", "the most that its allocator held", "rank.reserved", "MiB",

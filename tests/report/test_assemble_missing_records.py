@@ -24,7 +24,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of two benchmarks on three devices that ended ok."""
     path = tmp_path_factory.mktemp("whole")
     programs = [program(path, name, GOOD) for name in ("a", "b")]
-    HostRunner().execute(context(path, *programs, gpus=DEVICES), RecordedProgress())
+    HostRunner().execute((context(path, *programs, gpus=DEVICES), RecordedProgress()))
     assert exit_code(report_of([path])) == 0
     return path
 

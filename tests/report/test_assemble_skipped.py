@@ -29,7 +29,7 @@ sys.exit(2)
 
 def ran(folder: Path, **programs: str) -> Outcome:
     run = context(folder, *(program(folder, name, text) for name, text in programs.items()))
-    return HostRunner().execute(run, RecordedProgress())
+    return HostRunner().execute((run, RecordedProgress()))[0]
 
 
 @pytest.fixture(scope="module")

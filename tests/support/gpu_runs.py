@@ -49,7 +49,7 @@ def report_on(
     benchmarks = [program(folder, name, text, **more) for name, text in programs.items()]
     run = context(folder, *benchmarks, arch="cuda", gpus=None, gpu_poll=gpu_poll)
     run.header.machine = collect("cuda", cluster.nodes[0], [], {})
-    HostRunner().execute(run, RecordedProgress())
+    HostRunner().execute((run, RecordedProgress()))
     return report_of([folder])
 
 

@@ -20,7 +20,7 @@ from ..node_request import NodeRequest
 from ..nodes import Nodes
 from ..run_context import RunContext, RunPlan
 from ..this_host import ThisHost, launch_runner
-from .base import Runner
+from .base import ObservedRun, Runner
 
 
 @contextmanager
@@ -50,31 +50,25 @@ class AttachedRunner(Runner):
     ) -> AbstractContextManager[Nodes]:
         """The nodes of the run; ``requests`` can stop it."""
 
-    def execute(self, context: RunContext, observer: ProgressObserver) -> Outcome:
-        return self.execute_in_turn([context], [observer])[0]
-
-    def execute_in_turn(
-        self, contexts: Sequence[RunContext], observers: Sequence[ProgressObserver]
-    ) -> list[Outcome]:
-        """Run one run, or on this host two whose launches take turns; returns their outcomes."""
+    def execute(self, *runs: ObservedRun) -> list[Outcome]:
         sides: list[Coordinator] = []
         with closing(StopRequests()) as requests, stopped_by_signals(requests):
-            for context in contexts:
+            for context, _ in runs:
                 context.save()
                 context.reset()
-            with self.nodes(contexts[0], requests, observers[0]) as nodes:
-                for context, observer in zip(contexts, observers, strict=True):
+            with self.nodes(runs[0][0], requests, runs[0][1]) as nodes:
+                for context, observer in runs:
                     run, plan, benchmarks = context.run, context.plan, context.benchmarks
                     if isinstance(nodes, ThisHost) and sides:
                         nodes = nodes.beside(run, observer.event)
                         _note_warnings(context, nodes[0].name, observer)
                     sides.append(Coordinator(run, plan, benchmarks, nodes, requests, observer))
                 sides[0].execute(*sides[1:])
-            for context, side in zip(contexts, sides, strict=True):
+            outcomes = []
+            for (context, _), side in zip(runs, sides, strict=True):
                 context.header.unwritten = side.unwritten
-            return [
-                context.finish(side.outcome) for context, side in zip(contexts, sides, strict=True)
-            ]
+                outcomes.append(context.finish(side.outcome))
+            return outcomes
 
 
 class HostRunner(AttachedRunner):

@@ -29,6 +29,9 @@ class ScriptRequest(Struct, frozen=True):
     comments: Sequence[str]  # at its top
 
 
+ObservedRun = tuple[RunContext, ProgressObserver]  # and who is told of it
+
+
 class Runner(ABC):
     """Base of every runner; its methods suit nodes that this host cannot detect."""
 
@@ -74,5 +77,5 @@ class Runner(ABC):
         return ()  # the agents check theirs
 
     @abstractmethod
-    def execute(self, context: RunContext, observer: ProgressObserver) -> Outcome:
-        """Run the benchmarks of a run that have no final result, and tell the observer."""
+    def execute(self, *runs: ObservedRun) -> list[Outcome]:
+        """Run the benchmarks that have no final result; of several runs, launches take turns."""

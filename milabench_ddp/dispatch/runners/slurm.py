@@ -15,18 +15,16 @@ from ...config.runner_profile import RunnerProfile
 from ...errors import DispatchError, RunDirError
 from ...events import Outcome
 from ...hidden import GIVEN, SECRETS
-from ...progress import ProgressObserver
 from ...results.run_dir import RunDir
 from ...results.state import JobState, RunHeader
 from ...visible import in_line
 from .. import slurm_queue
 from ..follow import follow_jobs
 from ..job_follower import job_folder
-from ..run_context import RunContext
 from ..schedulers import SCHEDULERS, Scheduler, split_into_jobs
 from ..slurm_nodes import fewest_cpus, without_absent
 from . import slurm_job
-from .base import Runner, ScriptRequest
+from .base import ObservedRun, Runner, ScriptRequest
 from .slurm_script import parameters, render_jobs
 
 NO_GRES = (
@@ -56,7 +54,8 @@ class SlurmRunner(Runner):
             raise DispatchError("there is nothing to submit; `milabench list` says why")
         return render_jobs(request)
 
-    def execute(self, context: RunContext, observer: ProgressObserver) -> Outcome:
+    def execute(self, *runs: ObservedRun) -> list[Outcome]:
+        [(context, observer)] = runs
         run, header, profile = context.run, context.header, context.plan.runner
         assert profile is not None
         scheduler = SCHEDULERS[profile.cluster]
@@ -84,8 +83,8 @@ class SlurmRunner(Runner):
             observer.message(f"job {job.id}: nodes: {job.nodes}, benchmarks: {len(job.benchmarks)}")
         if context.detach:
             observer.message(f"detached: `milabench watch {shlex.quote(str(run.path))}` follows it")
-            return Outcome.OK
-        return follow_jobs(run, header, observer, scheduler, cancels=True)
+            return [Outcome.OK]
+        return [follow_jobs(run, header, observer, scheduler, cancels=True)]
 
 
 def submit(

@@ -62,15 +62,6 @@ class RankSummary(Struct, frozen=True):
     def local_ms(self) -> float:
         return math.fsum(self.local.values()) if self.local else NAN
 
-    def times_ms(self) -> dict[str, float]:
-        """The times in ms, to 0.1 us as the programs write them; the keys are those of the JSON."""
-        return {
-            "step_ms": round(self.median, 4),
-            "step_ms_p95": round(self.p95, 4),
-            "wait_ms": round(self.waited, 4),
-            "own_ms": round(self.local_ms, 4),
-        }
-
 
 def rank_id(record: Record, rank: int) -> RankId:
     first, node = record.place

@@ -49,7 +49,7 @@ class Interrupts(RecordedProgress):
 
 
 def run_here(run: RunContext, told: RecordedProgress) -> Outcome:
-    return HostRunner().execute(run, told)
+    return HostRunner().execute((run, told))[0]
 
 
 def test_it_writes_how_the_run_ended(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_what_is_run_again_waits_before_it_begins(tmp_path: Path) -> None:
             assert read_benchmark(run.run, "a") == BenchmarkState("a")
             return super().nodes(context, requests, observer)
 
-    assert Looks().execute(run, RecordedProgress()) is Outcome.OK
+    assert Looks().execute((run, RecordedProgress())) == [Outcome.OK]
     state = read_benchmark(run.run, "a")
     assert state is not None
     assert state.status is Status.OK
@@ -134,7 +134,7 @@ def test_nodes_that_cannot_be_started(tmp_path: Path) -> None:
             return {"n0": AgentCommand(("/nowhere/ssh", "n0"), "")}
 
     with pytest.raises(DispatchError, match="cannot start /nowhere/ssh"):
-        Nowhere().execute(run, told)
+        Nowhere().execute((run, told))
     assert read_header(run.run).outcome is None
 
 
@@ -146,7 +146,7 @@ def test_the_cluster_of_this_host() -> None:
 def test_it_runs_here_and_tells_of_every_event(tmp_path: Path) -> None:
     told = RecordedProgress()
     run = context(tmp_path, program(tmp_path, "a", RATE))
-    assert HostRunner().execute(run, told) is Outcome.OK
+    assert HostRunner().execute((run, told)) == [Outcome.OK]
     assert read_header(run.run).outcome is Outcome.OK
     assert [type(event) for event in told.events[:1]] == [Started]
     assert '"rate": 1.0' in run.run.data("a.D0").read_text()
@@ -167,7 +167,7 @@ def test_each_gpu_has_its_process_on_the_cores_next_to_it(
     run.plan = replace(run.plan, arch="cuda", gpus=None)
     cluster = HostRunner().cluster(NodeRequest(1, None, "cuda"))
     run.header.machine = collect("cuda", cluster.nodes[0], [], {})
-    assert HostRunner().execute(run, RecordedProgress()) is Outcome.OK
+    assert HostRunner().execute((run, RecordedProgress())) == [Outcome.OK]
     gpus = run.header.machine["accelerators"]["gpus"]
     (planned,) = plan_launches(run.benchmarks[0], cluster, run.plan.site)
     for index, core in enumerate(near):
@@ -213,7 +213,7 @@ def test_a_run_on_two_parts(tmp_path: Path) -> None:
         nodes=2,
         runner=RunnerProfile("local"),
     )
-    assert LocalRunner().execute(run, told) is Outcome.FAILED
+    assert LocalRunner().execute((run, told)) == [Outcome.FAILED]
     assert told.begun == [("both", ("node0", "node1")), ("one", ("node0",))]
     assert told.messages == []
     assert read_header(run.run).outcome is Outcome.FAILED
@@ -231,7 +231,7 @@ def test_two_runs_take_turns(tmp_path: Path) -> None:
         parts = [program(tmp_path / side, name, RATE) for name in ("x", "y")]
         runs.append(context(tmp_path / side, *parts[: 2 if side == "a" else 1], repeats=3, seed=3))
         told.append(RecordedProgress())
-    assert HostRunner().execute_in_turn(runs, told) == [Outcome.OK, Outcome.OK]
+    assert HostRunner().execute(*zip(runs, told, strict=True)) == [Outcome.OK, Outcome.OK]
     order = []
     for run in runs:
         assert read_header(run.run).outcome is Outcome.OK
@@ -257,7 +257,7 @@ def test_what_the_preflight_says_is_on_record_in_both_runs(tmp_path: Path) -> No
         runs.append(context(tmp_path / side, parts, seed=3))
         runs[-1].warnings = (f"the driver is old ({side})",)
         told.append(RecordedProgress())
-    HostRunner().execute_in_turn(runs, told)
+    HostRunner().execute(*zip(runs, told, strict=True))
     for side, run, seen in zip("ab", runs, told, strict=True):
         (node,) = require_state(run.run).nodes.values()
         assert node.warnings == (f"the driver is old ({side})",)
@@ -271,7 +271,7 @@ def test_a_signal_stops_both_runs(tmp_path: Path) -> None:
         parts = program(tmp_path / side, "x", text)
         runs.append(context(tmp_path / side, parts, repeats=2, seed=3))
     told = [RecordedProgress(), Interrupts(signal.SIGINT)]
-    assert HostRunner().execute_in_turn(runs, told) == [Outcome.CANCELLED] * 2
+    assert HostRunner().execute(*zip(runs, told, strict=True)) == [Outcome.CANCELLED] * 2
     stopped = Verdict(Outcome.CANCELLED, "stopped on request")
     for run, observer, launches in zip(
         runs, told, ([Outcome.OK], [Outcome.CANCELLED]), strict=True

@@ -3,21 +3,19 @@ import pytest
 from milabench_ddp.config.runner_profile import RunnerProfile
 from milabench_ddp.dispatch import node_request
 from milabench_ddp.dispatch.node_request import NodeRequest, synthetic_nodes
-from milabench_ddp.dispatch.run_context import RunContext
-from milabench_ddp.dispatch.runners.base import Runner, ScriptRequest
+from milabench_ddp.dispatch.runners.base import ObservedRun, Runner, ScriptRequest
 from milabench_ddp.errors import DispatchError
 from milabench_ddp.events import Outcome
 from milabench_ddp.machine.backends import BACKENDS
 from milabench_ddp.plan.planner import plan_launches
-from milabench_ddp.progress import ProgressObserver
 from tests.support.launches import SITE, benchmark, cluster
 
 PROFILE = RunnerProfile(kind="slurm")
 
 
 class Elsewhere(Runner):
-    def execute(self, context: RunContext, observer: ProgressObserver) -> Outcome:
-        return Outcome.OK
+    def execute(self, *runs: ObservedRun) -> list[Outcome]:
+        return [Outcome.OK for _ in runs]
 
 
 def test_nodes_elsewhere_are_synthetic() -> None:

@@ -75,7 +75,7 @@ def run(tmp_path: Path) -> RunContext:
 
 def test_jobs_are_submitted_and_followed(cluster: FakeSlurm, run: RunContext) -> None:
     told = RecordedProgress()
-    assert SlurmRunner().execute(run, told) is Outcome.OK
+    assert SlurmRunner().execute((run, told)) == [Outcome.OK]
     assert told.messages == [
         "job 7: nodes: 2, benchmarks: 1",
         "job 8: nodes: 1, benchmarks: 1",
@@ -88,7 +88,7 @@ def test_jobs_are_submitted_and_followed(cluster: FakeSlurm, run: RunContext) ->
 def test_detached_it_returns_at_once(cluster: FakeSlurm, run: RunContext) -> None:
     told = RecordedProgress()
     run.detach = True
-    assert SlurmRunner().execute(run, told) is Outcome.OK
+    assert SlurmRunner().execute((run, told)) == [Outcome.OK]
     assert told.messages[-1] == f"detached: `milabench watch {run.run.path}` follows it"
     assert told.ended == {}
     assert read_header(run.run).outcome is None
@@ -98,7 +98,7 @@ def test_a_new_run_that_is_refused_leaves_nothing(cluster: FakeSlurm, run: RunCo
     """Its name can be used again."""
     cluster.refuses = "Slurm refuses the job: invalid account"
     with pytest.raises(DispatchError, match="invalid account"):
-        SlurmRunner().execute(run, RecordedProgress())
+        SlurmRunner().execute((run, RecordedProgress()))
     assert not run.run.path.exists()
 
 
@@ -107,7 +107,7 @@ def test_a_resumed_run_that_is_refused_stays_as_it_was(cluster: FakeSlurm, run: 
     write_record(run.run.state_json("two"), lost)
     cluster.refuses = "Slurm refuses the job: invalid account"
     with pytest.raises(DispatchError, match="invalid account"):
-        SlurmRunner().execute(resume_run(run.run, {}), RecordedProgress())
+        SlurmRunner().execute((resume_run(run.run, {}), RecordedProgress()))
     assert read_benchmark(run.run, "two") == lost
     assert not run.run.state_json("one").exists()
 
@@ -117,7 +117,7 @@ def test_a_resumed_run_has_jobs_for_what_is_missing(cluster: FakeSlurm, run: Run
     run.save()
     write_record(run.run.state_json("one"), BenchmarkState("one", Status.OK, ended=2.0))
     told = RecordedProgress()
-    assert SlurmRunner().execute(resume_run(run.run, {}), told) is Outcome.OK
+    assert SlurmRunner().execute((resume_run(run.run, {}), told)) == [Outcome.OK]
     assert [job.benchmarks for job in cluster.submitted] == [("two",)]
     assert [job.id for job in read_header(run.run).jobs] == ["3", "7"]
     assert told.ended in ({}, {"two": Verdict(Outcome.OK)})
@@ -129,7 +129,7 @@ def test_nothing_is_begun_beside_a_job_that_still_waits(
     run.header.jobs.append(JobState("all", 2, ("one", "two"), "3"))
     cluster.answer = {"3": JobStatus("PENDING", False, "Priority")}
     with pytest.raises(RunDirError, match=r"has not ended \(job 3 is PENDING\)"):
-        SlurmRunner().execute(run, RecordedProgress())
+        SlurmRunner().execute((run, RecordedProgress()))
     assert cluster.submitted == []
 
 
@@ -139,7 +139,7 @@ def test_nor_where_slurm_does_not_say_whether_it_has_ended(
     run.header.jobs.append(JobState("all", 2, ("one", "two"), "3"))
     cluster.answer = None
     with pytest.raises(DispatchError, match=r"Slurm does not say whether job 3 of .* has ended"):
-        SlurmRunner().execute(run, RecordedProgress())
+        SlurmRunner().execute((run, RecordedProgress()))
     assert (cluster.submitted, run.run.path.exists()) == ([], True)
 
 
@@ -161,9 +161,9 @@ def test_a_job_whose_benchmarks_have_ended_is_waited_for(
     monkeypatch.setattr("milabench_ddp.dispatch.runners.slurm.time.sleep", sleep)
     run.detach = True
     if seconds == 3:
-        assert SlurmRunner().execute(run, RecordedProgress()) is Outcome.OK
+        assert SlurmRunner().execute((run, RecordedProgress())) == [Outcome.OK]
         assert (waited, len(cluster.submitted)) == (3, 2)
     else:
         with pytest.raises(RunDirError, match="job 3 is COMPLETING"):
-            SlurmRunner().execute(run, RecordedProgress())
+            SlurmRunner().execute((run, RecordedProgress()))
         assert cluster.submitted == []

@@ -64,7 +64,7 @@ def energy_of_devices(row: Row) -> dict[str, Energy | None]:
 def energy_of_row(row: Row) -> Energy | None:
     """The energy of all devices of a launch for a unit of work, the mean over launches."""
     launches = grouped((device.launch, device) for device in row.measuring)
-    if row.is_bandwidth or row.summary.why_no_rate:
+    if row.is_bandwidth or row.why_no_rate:
         return None
     return _mean([_of_launch(devices, row.ngpu) for devices in launches.values()])
 

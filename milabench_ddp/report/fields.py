@@ -82,7 +82,7 @@ class Field(Struct, frozen=True):
         return Annotated[self.kind, about(self.meaning, self.unit)] if self.meaning else self.kind
 
     def of(self, subject: Any) -> Any:
-        if self.like and subject.row.summary.why_no_rate:
+        if self.like and subject.row.why_no_rate:
             return NAN
         if callable(self.path):
             return self.path(subject)
@@ -106,7 +106,7 @@ def perf_of(row: Row) -> Measured:
         row.perf * below,
         row.perf * above,
         with_error=row.half_width < 1,  # what is wider, of two launches, tells nothing
-        is_asked=row.half_width <= row.summary.until * (1 + ROUNDING),
+        is_asked=row.half_width <= row.until * (1 + ROUNDING),
     )
 
 
@@ -193,30 +193,30 @@ BENCHMARK: tuple[Field, ...] = (
           places=DOCUMENT),
     Field("settings", "its combination of a matrix, as JSON",
           lambda of: encode(of.row.matrix).decode(), kind=str, places=EXPORT),
-    Field("interval", "95 % interval, in units of perf", "row.summary.interval",
+    Field("interval", "95 % interval, in units of perf", "row.interval",
           kind=tuple[float, float] | None, places=DOCUMENT),
     Field("interval_low", "the lower end of the 95 % interval of perf",
-          lambda of: (of.row.summary.interval or NEITHER)[0], "units/s", places=EXPORT),
-    Field("interval_high", "its upper end", lambda of: (of.row.summary.interval or NEITHER)[1],
+          lambda of: (of.row.interval or NEITHER)[0], "units/s", places=EXPORT),
+    Field("interval_high", "its upper end", lambda of: (of.row.interval or NEITHER)[1],
           "units/s", places=EXPORT),
-    Field("interval_holds", "the mean in this launch, or over some", "row.summary.interval_holds",
+    Field("interval_holds", "the mean in this launch, or over some", "row.interval_holds",
           kind=str | None),
     Field("why_no_rate", "why its rates have no mean; empty if they have one",
-          "row.summary.why_no_rate", kind=str),
-    Field("note", "", lambda of: of.row.summary.why_no_rate.partition(":")[0], kind=str,
+          "row.why_no_rate", kind=str),
+    Field("note", "", lambda of: of.row.why_no_rate.partition(":")[0], kind=str,
           heading="note", stays=3, places=TABLE),
-    Field("until", "the half width that ended its launches, of perf; or 0", "row.summary.until"),
-    Field("observations", "rates in the steady state", "row.summary.observations", kind=int),
+    Field("until", "the half width that ended its launches, of perf; or 0", "row.until"),
+    Field("observations", "rates in the steady state", "row.observations", kind=int),
     Field("warmup_marked", "rates that the programs marked as warm-up",
-          "row.summary.warmup_marked", kind=int),
-    Field("warmup_detected", "more, found before the steady state", "row.summary.warmup_detected",
+          "row.warmup_marked", kind=int),
+    Field("warmup_detected", "more, found before the steady state", "row.warmup_detected",
           kind=int),
-    Field("peak_memory_source", "device or program", "row.summary.peak_memory_source",
+    Field("peak_memory_source", "device or program", "row.peak_memory_source",
           kind=str | None),
-    Field("reporting", "processes that measured something", "row.summary.reporting", kind=int),
-    Field("launches", "launches with at least one such process", "row.summary.launches", kind=int),
-    Field("per_launch", "processes that measure in a whole launch", "row.summary.per_launch"),
-    Field("facts", "what its programs told, by group", "row.summary.facts",
+    Field("reporting", "processes that measured something", "row.reporting", kind=int),
+    Field("launches", "launches with at least one such process", "row.launches", kind=int),
+    Field("per_launch", "processes that measure in a whole launch", "row.per_launch"),
+    Field("facts", "what its programs told, by group", "row.facts",
           kind=Mapping[str, Payload], places=DOCUMENT),
     Field("watts", "the mean power of all devices of a launch", "energy.watts", "W",
           places=EXPORT),

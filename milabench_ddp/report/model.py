@@ -29,23 +29,6 @@ NODES = "nodes"  # the axis of a matrix
 ACCEPTED_FAILURE_RATE = 0.01  # milabench's
 
 
-class Summary(Struct, frozen=True):
-    """Our own statistics beside the main table's columns; ``fields`` says what they mean."""
-
-    interval: tuple[float, float] | None = None
-    interval_holds: str | None = None
-    why_no_rate: str = ""
-    until: float = 0.0
-    observations: int = 0
-    warmup_marked: int = 0
-    warmup_detected: int = 0
-    peak_memory_source: str | None = None
-    reporting: int = 0
-    launches: int = 0
-    per_launch: float = 0.0
-    facts: Mapping[str, Payload] = field(default_factory=dict)
-
-
 class Row(Struct, frozen=True, dict=True):
     """A benchmark: the columns of the main table, and the data of the other tables."""
 
@@ -61,8 +44,20 @@ class Row(Struct, frozen=True, dict=True):
     weight: float
     enabled: bool = True
     unit: str = ""
-    summary: Summary = Summary()
-    milabench: MilabenchSummary | None = None  # instead of ``summary``, with milabench's formulas
+    # our own statistics beside the columns, as ``fields`` describes them
+    interval: tuple[float, float] | None = None
+    interval_holds: str | None = None
+    why_no_rate: str = ""
+    until: float = 0.0
+    observations: int = 0
+    warmup_marked: int = 0
+    warmup_detected: int = 0
+    peak_memory_source: str | None = None
+    reporting: int = 0
+    launches: int = 0
+    per_launch: float = 0.0
+    facts: Mapping[str, Payload] = field(default_factory=dict)
+    milabench: MilabenchSummary | None = None  # instead of these, with milabench's formulas
     config: Payload = field(default_factory=dict)  # as recorded
     ranks: tuple[RankSummary, ...] = ()
     tables: Mapping[str, tuple[Payload, ...]] = field(default_factory=dict)
@@ -80,7 +75,7 @@ class Row(Struct, frozen=True, dict=True):
         return cls(name, fail, n, 0, NAN, NAN, NAN, NAN, NAN, weight, config=config)
 
     def reported(self, group: str) -> Payload:
-        return self.summary.facts.get(group, {})
+        return self.facts.get(group, {})
 
     @property
     def counted(self) -> Processes:
@@ -119,9 +114,9 @@ class Row(Struct, frozen=True, dict=True):
     @property
     def throughput(self) -> float:
         """Units per second of a whole launch; of bandwidths, which do not add up, ``perf``."""
-        if not self.summary.launches or self.is_bandwidth:
+        if not self.launches or self.is_bandwidth:
             return self.perf
-        return self.perf * self.summary.per_launch
+        return self.perf * self.per_launch
 
     @property
     def is_bandwidth(self) -> bool:
@@ -129,7 +124,7 @@ class Row(Struct, frozen=True, dict=True):
 
     @property
     def drift(self) -> float:
-        if self.summary.why_no_rate:
+        if self.why_no_rate:
             return NAN
         moving = [each.steady.change for each in self.counted if each.steady.problem]
         return max(moving, key=abs, default=NAN)
@@ -161,9 +156,9 @@ class Row(Struct, frozen=True, dict=True):
     @property
     def sides(self) -> tuple[float, float]:
         """From ``perf`` to both ends of its 95 % interval, as fractions; NaN if unknown."""
-        if self.summary.interval is None or not self.perf > 0:
+        if self.interval is None or not self.perf > 0:
             return NAN, NAN
-        low, high = self.summary.interval
+        low, high = self.interval
         return 1 - low / self.perf, high / self.perf - 1
 
     @property
@@ -173,7 +168,7 @@ class Row(Struct, frozen=True, dict=True):
     @property
     def half_width_over_launches(self) -> float:
         """``half_width``, NaN for a single launch: its steps do not tell how the next one is."""
-        return self.half_width if self.summary.launches > 1 else NAN
+        return self.half_width if self.launches > 1 else NAN
 
     @property
     def uncertainty(self) -> float:
@@ -182,7 +177,7 @@ class Row(Struct, frozen=True, dict=True):
 
     def like_perf(self, value: float) -> Measured:
         """A number that is as uncertain as ``perf``, which it is proportional to."""
-        return Measured(NAN if self.summary.why_no_rate else value, abs(value) * self.uncertainty)
+        return Measured(NAN if self.why_no_rate else value, abs(value) * self.uncertainty)
 
 
 class Failure(Struct, frozen=True):
@@ -249,7 +244,7 @@ class Report(Struct, frozen=True):
 
     @property
     def unmeasured(self) -> list[str]:
-        rows = (row for row in self.rows if not row.summary.why_no_rate)
+        rows = (row for row in self.rows if not row.why_no_rate)
         return [row.name for row in rows if math.isnan(row.perf)]
 
     @property

@@ -53,7 +53,7 @@ def text_of(value: object) -> str:
 
 def told_of(row: Row) -> Payload:
     """A benchmark in the words of a ``PublishedRow``; without a value where it has no such work."""
-    if row.summary.why_no_rate or not row.counted or not row.perf > 0:
+    if row.why_no_rate or not row.counted or not row.perf > 0:
         return {}
     record, model, ranks = row.counted[0].record, row.reported("model"), row.told_mean("ranks")
     device, product = device_of(record)

@@ -34,7 +34,7 @@ def verdict(report: Report) -> str:
     if report.verdicts and not report.goes_on and not report.cancelled:
         return of_nodes(report.verdicts)
     said = f"{well} of {count_text(len(names), 'benchmark')} ok"
-    if without := sum(bool(row.summary.why_no_rate) for row in report.rows):
+    if without := sum(bool(row.why_no_rate) for row in report.rows):
         said += f" ({without} without a rate)"
     if report.passed:
         return f"PASS: {said}"

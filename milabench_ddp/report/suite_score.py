@@ -46,7 +46,7 @@ def suite_score(
         enabled: the benchmarks of the suite; empty: all that were not disabled.
     """
     counting = [row for row in rows if row.weight > 0 and row.enabled]
-    no_rates = tuple(row.name for row in counting if row.summary.why_no_rate)
+    no_rates = tuple(row.name for row in counting if row.why_no_rate)
     reason = _why_none(rows, counting, runs, enabled, no_rates)
     path = baseline.runs[0].path if baseline else None
     if not reason and baseline is not None:

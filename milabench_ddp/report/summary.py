@@ -20,7 +20,7 @@ from typing import Any
 from ..results.records import TABLES, Payload, Record, recorded_weight, unit_of
 from . import compat
 from .mfu import UNKNOWN, Peaks, utilisation
-from .model import Row, Summary
+from .model import Row
 from .monitored import host_samples, monitored, samples_in_use
 from .process import Processes, counted, per_launch, series_by_launch, units_of, until
 from .ranks.rank_summary import summarize_ranks
@@ -73,20 +73,18 @@ def summary_row(
         weight=recorded_weight(config) if weight is None else weight,
         enabled=weight is not None or bool(config.get("enabled", True)),
         unit=unit_of(records),
-        summary=Summary(
-            interval=(sure.low, sure.high) if sure else None,
-            interval_holds=sure.holds if sure else None,
-            why_no_rate=why_no_rate,
-            until=asked,
-            observations=len(rates),
-            warmup_marked=sum(process.warmup_marked for process in measured),
-            warmup_detected=sum(process.steady.start for process in measured),
-            peak_memory_source=None if math.isnan(memory) else source,
-            reporting=sum(map(len, series)),
-            launches=len(series),
-            per_launch=per_launch(processes),
-            facts=_facts(measured, told),
-        ),
+        interval=(sure.low, sure.high) if sure else None,
+        interval_holds=sure.holds if sure else None,
+        why_no_rate=why_no_rate,
+        until=asked,
+        observations=len(rates),
+        warmup_marked=sum(process.warmup_marked for process in measured),
+        warmup_detected=sum(process.steady.start for process in measured),
+        peak_memory_source=None if math.isnan(memory) else source,
+        reporting=sum(map(len, series)),
+        launches=len(series),
+        per_launch=per_launch(processes),
+        facts=_facts(measured, told),
         config=config,
         ranks=summarize_ranks((process.record, process.unsteady_of) for process in measured),
         tables=_tables([process.record for process in measured]),

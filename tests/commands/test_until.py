@@ -51,12 +51,10 @@ def test_launches_that_are_alike_are_few_and_the_report_says_how_sure_they_are(
     assert at.state().header.seed == 7
     assert "\nOrder    random: --shuffle --seed 7\n" in done.out
     for row in report_of([at.run()]).rows:
-        interval = row.summary.interval
+        interval = row.interval
         assert interval is not None
         assert (interval[1] - interval[0]) / 2 == pytest.approx(0.03 * row.perf)
-        assert row.summary.interval_holds == (
-            "the mean rate over 6 launches, made until it was ±3%"
-        )
+        assert row.interval_holds == ("the mean rate over 6 launches, made until it was ±3%")
 
 
 def test_what_contradicts_itself_is_refused(

@@ -101,7 +101,7 @@ def test_the_columns_of_the_main_table() -> None:
         shown = [getattr(made, name) for name in MILABENCH[1:]]
         (values,) = milabench_table([row]).rows
         assert shown == pytest.approx(list(values[1 : len(MILABENCH)]), rel=0, nan_ok=True)
-        assert (made.interval, made.launches) == (row.summary.interval, row.summary.launches)
+        assert (made.interval, made.launches) == (row.interval, row.launches)
         assert (made.step_ms, made.mfu) == pytest.approx((row.step_ms, row.used.mfu), nan_ok=True)
 
 

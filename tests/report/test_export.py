@@ -120,7 +120,7 @@ def test_benchmarks(run: Report) -> None:
     )  # fmt: skip
     assert flops["perf"] is None
     assert (gpt["state"], gpt["perf"], gpt["sem"]) == ("ok", row.perf, row.sem)
-    assert (gpt["interval_low"], gpt["interval_high"]) == row.summary.interval
+    assert (gpt["interval_low"], gpt["interval_high"]) == row.interval
     assert json.loads(gpt["settings"]) == {"size": 7}
     assert gpt["step_ms"] == 41.0
 

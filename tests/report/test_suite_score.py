@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from milabench_ddp.config.schema import SkipKind, SkippedBenchmark
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.model import NAN, Report, Row, Summary
+from milabench_ddp.report.model import NAN, Report, Row
 from milabench_ddp.report.run_info import RunInfo
 from milabench_ddp.report.score import Score
 from milabench_ddp.report.suite_score import suite_score
@@ -85,7 +85,7 @@ def test_what_an_override_disables_is_missing(tmp_path: Path) -> None:
 
 ROW = Row("a", 0, 1, 1, 10.0, 0.0, 0.0, NAN, 10.0, 1.0, unit="items/s")
 RUN = RunInfo("r", Path("r"), "ok", preset="full")
-SURE = replace(ROW, summary=Summary(interval=(9.8, 10.2), launches=5))  # to 2 %
+SURE = replace(ROW, interval=(9.8, 10.2), launches=5)  # to 2 %
 BASE = Report(False, (replace(RUN, path=Path("base")),), (ROW, replace(ROW, name="b")))
 
 
@@ -178,8 +178,7 @@ def test_the_interval_is_made_of_those_of_the_benchmarks() -> None:
     alone = suite_score(rows, [RUN])
     assert alone.half_width == pytest.approx(math.hypot(3 * 0.02, 0.02) / 4)
     assert [each.error for each in alone.benchmarks] == pytest.approx([0.2, 0.8])
-    single = Summary(interval=(9.6, 10.4), launches=1)
-    base = replace(BASE, rows=(SURE, replace(SURE, name="b", summary=single)))
+    base = replace(BASE, rows=(SURE, replace(SURE, name="b", interval=(9.6, 10.4), launches=1)))
     both = suite_score(rows, [RUN], base)
     parts = 3 * math.hypot(0.02, 0.02), math.hypot(0.02, 0.04)
     assert both.half_width == pytest.approx(math.hypot(*parts) / 4)

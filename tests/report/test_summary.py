@@ -39,9 +39,9 @@ def test_warm_up_is_left_out_marked_or_detected(tmp_path: Path, mark: object) ->
     assert made.perf == pytest.approx(100, abs=0.5)
     assert made.std == pytest.approx(0.01, abs=0.004)
     assert 0 < made.sem < 0.005
-    assert made.summary.warmup_marked == 3
-    assert made.summary.warmup_detected >= 3
-    low, high = made.summary.interval
+    assert made.warmup_marked == 3
+    assert made.warmup_detected >= 3
+    low, high = made.interval
     assert low < made.perf < high
 
 
@@ -91,13 +91,13 @@ def test_nothing_measured(tmp_path: Path) -> None:
     write(tmp_path, "b", config("b"), start(), rates([4.0], warmup=True), end())
     made = measured(tmp_path)
     assert all(map(math.isnan, (made.perf, made.sem, made.std, made.peak_memory, made.score)))
-    assert made.summary.interval is None
+    assert made.interval is None
 
 
 def test_one_observation_has_no_spread(tmp_path: Path) -> None:
     write(tmp_path, "b", config("b"), start(), rates([4.0]), end())
     made = measured(tmp_path)
-    assert (made.perf, made.summary.interval) == (4.0, None)
+    assert (made.perf, made.interval) == (4.0, None)
     assert math.isnan(made.sem)
     assert math.isnan(made.std)
     (head, line) = (
@@ -112,7 +112,7 @@ def test_peak_memory_is_the_greatest_sample_of_its_own_device(tmp_path: Path) ->
     idle = sample(d0=(7000.0, 0.0))
     write(tmp_path, "b.D0", config("b", device=0), start(), rates([1.0]), *samples, idle, end())
     made = measured(tmp_path)
-    assert (made.peak_memory, made.summary.peak_memory_source) == (60.0, "device")
+    assert (made.peak_memory, made.peak_memory_source) == (60.0, "device")
 
 
 def test_peak_memory_by_the_program_where_no_device_was_sampled(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_peak_memory_by_the_program_where_no_device_was_sampled(tmp_path: Path) 
     ]
     write(tmp_path, "b.0", config("b"), start(), rates([1.0]), *said, end())
     made = measured(tmp_path)
-    assert (made.peak_memory, made.summary.peak_memory_source) == (200.0, "program")
+    assert (made.peak_memory, made.peak_memory_source) == (200.0, "program")
 
 
 def test_the_weight_that_is_given_wins(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_it_says_what_its_interval_holds(tmp_path: Path) -> None:
         rates([9.0, 11.0] * 30),
         end(),
     )
-    alone = measured(tmp_path).summary
+    alone = measured(tmp_path)
     assert alone.interval_holds == "the mean rate within this launch"
     write(
         tmp_path,
@@ -185,12 +185,12 @@ def test_it_says_what_its_interval_holds(tmp_path: Path) -> None:
         rates([9.0, 11.0] * 30),
         end(),
     )
-    assert measured(tmp_path).summary.interval_holds == "the mean rate over 2 launches"
+    assert measured(tmp_path).interval_holds == "the mean rate over 2 launches"
     write(tmp_path / "one", "b.D0", config("b"), start(), rates([9.0, 11.0] * 20), end())
-    assert measured(tmp_path / "one").summary.interval_holds is None
+    assert measured(tmp_path / "one").interval_holds is None
 
 
 def test_memory_that_is_not_known_has_no_source(tmp_path: Path) -> None:
     write(tmp_path, "b.D0", config("b", device=0), start(), rates([1.0] * 9), end())
     (row,) = report_of([tmp_path]).rows
-    assert row.summary.peak_memory_source is None
+    assert row.peak_memory_source is None

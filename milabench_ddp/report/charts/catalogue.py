@@ -51,7 +51,7 @@ def rate_charts(report: Report) -> Iterator[Chart]:
         texts = {row.name: perf_of(row).text(",.4g") for row in rows}
         for row in rows:
             failed = f", {row.fail:.0f} of {row.n:.0f} failed" if row.fail else ""
-            interval = row.summary.interval or (NAN, NAN)
+            interval = row.interval or (NAN, NAN)
             words = texts[row.name] + failed
             bars.append(Bar(row.name, (("rate", row.perf),), *interval, words=words))
         drawn = Bars(Axis(f"rate, {unit}", zero_based), bars)

@@ -89,16 +89,14 @@ class Side(Struct, frozen=True, dict=True):
         row = self.rows.get(name)
         if row is None:
             return None
-        return SideRate(
-            row.perf, row.uncertainty, row.summary.launches, max(row.n, row.fail), row.fail
-        )
+        return SideRate(row.perf, row.uncertainty, row.launches, max(row.n, row.fail), row.fail)
 
     def why_no_rate(self, name: str) -> str:
         for failure in self.report.failures:
             if failure.benchmark == name:
                 return ": ".join(filter(None, (failure.outcome, failure.reason)))
         if name in self.rows:
-            return self.rows[name].summary.why_no_rate or "no rate"
+            return self.rows[name].why_no_rate or "no rate"
         if name in self.skipped:
             return f"skipped: {self.skipped[name].reason}"
         return f"not in {self.given}"
@@ -134,7 +132,7 @@ class Side(Struct, frozen=True, dict=True):
 
     @property
     def described(self) -> ComparedSide:
-        counts = [row.summary.launches for row in self.rows.values() if row.summary.launches]
+        counts = [row.launches for row in self.rows.values() if row.launches]
         info = self.report.runs[0]
         machine = ", ".join(filter(None, (info.devices or info.cpu, info.host, info.version)))
         folders = tuple(run.path for run in self.runs)

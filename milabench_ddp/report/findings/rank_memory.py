@@ -47,7 +47,7 @@ def _others(found: Sequence[RankMemory], worst: RankMemory) -> str:
 
 @finding("note", "peak_memory is what the program reserved: no monitor saw its device")
 def memory_not_sampled(row: Row) -> Finds:
-    if row.reserved >= 0 and row.summary.peak_memory_source != "device":
+    if row.reserved >= 0 and row.peak_memory_source != "device":
         yield Found()
 
 

@@ -24,7 +24,7 @@ UNSTABLE = 0.1  # the standard deviation of the observations, of their mean
 )
 def no_measurement(row: Row) -> Finds:
     """Rates whose mean tells nothing, because they have no level, or scatter over everything."""
-    if why := row.summary.why_no_rate:
+    if why := row.why_no_rate:
         alone = [each for each in row.counted if each.series and each.series.why_no_mean]
         where = in_some_of(alone, row.counted) if alone else ""
         place = alone[0].record.tag if alone else row.name
@@ -43,7 +43,7 @@ def no_measurement(row: Row) -> Finds:
 )
 def no_steady_state(row: Row) -> Finds:
     """Rates that still rise or fall at the end."""
-    if row.summary.why_no_rate:
+    if row.why_no_rate:
         return
     # what failed may have become slow because of that
     unsteady = [each for each in row.counted if each.steady.problem and not each.failed]
@@ -70,7 +70,7 @@ def bimodal(row: Row) -> Finds:
 
     Of several launches, the interval over them tells how unsure that makes the mean.
     """
-    counted = row.counted if row.summary.launches == 1 else []
+    counted = row.counted if row.launches == 1 else []
     unsteady = [each for each in counted if each.steady.visits]
     found = [(each.steady.visits, each.observed, each.record.tag) for each in unsteady]
     if found:
@@ -113,7 +113,7 @@ def until_not_reached(row: Row) -> Finds:
 def unstable(row: Row) -> Finds:
     """Observations that differ by a tenth and more from one to the next, where there are many."""
     found = []
-    for process in () if row.summary.why_no_rate else row.counted:
+    for process in () if row.why_no_rate else row.counted:
         if process.series is not None and process.observed >= FEWEST:
             spread = deviation(process.series.rates) / process.series.mean
             if spread > UNSTABLE:
@@ -154,9 +154,9 @@ def time_between_observations(row: Row) -> Finds:
     each="{benchmark} {left_out} of {observations}",
 )
 def start_up_left_out(row: Row) -> Finds:
-    if left_out := row.summary.warmup_detected:
+    if left_out := row.warmup_detected:
         several = len(row.counted) if len(row.counted) > 1 else None
-        total = left_out + row.summary.observations
+        total = left_out + row.observations
         yield Found("", {"left_out": left_out, "observations": total}, {"several": several})
 
 
@@ -170,7 +170,7 @@ def few_observations(measured: Measurements) -> Finds:
     """Benchmarks of one launch that measured too little for an interval, all in one sentence."""
     found = {}
     for row in measured.rows:
-        if row.summary.launches == 1 and row.summary.interval is None:
+        if row.launches == 1 and row.interval is None:
             series = [each.series for each in row.counted if each.series is not None]
             found[row.name] = min(each.measured for each in series)
     if found:

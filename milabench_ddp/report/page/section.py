@@ -100,5 +100,5 @@ def _facts(row: Row) -> list[tuple[str, object]]:
     for column, value in zip(table.columns[1:], table.rows[0][1:], strict=True):
         if not is_unknown(value):
             facts.append((column.name, column.text(value).strip()))
-    counts = {"launches": row.summary.launches, "observations": row.summary.observations}
+    counts = {"launches": row.launches, "observations": row.observations}
     return facts + [(name, count) for name, count in counts.items() if count]

@@ -86,8 +86,8 @@ def _of_milabench(each: Field) -> Column:
 
 
 def what_intervals_hold(rows: Rows) -> tuple[str, ...]:
-    known = [row for row in rows if row.summary.interval is not None]
-    single = [row.name for row in known if row.summary.launches == 1]
+    known = [row for row in rows if row.interval is not None]
+    single = [row.name for row in known if row.launches == 1]
     if not known:
         return ()
     if not single:

@@ -121,7 +121,7 @@ def test_what_is_missing_is_no_damage(
 def test_memory_that_no_device_tells_is_not_shown_as_none(stub: Stub, tmp_path: Path) -> None:
     stub("* memory error:3")
     (row,) = report_on(tmp_path, good=SAMPLED).rows
-    assert row.summary.peak_memory_source is None
+    assert row.peak_memory_source is None
 
 
 @pytest.mark.parametrize("time", [1e30, "nan", -1.0])

@@ -98,7 +98,7 @@ def test_a_level_that_is_left_out_is_told(tmp_path: Path) -> None:
     assert made.warnings == [
         "b.D0: the first 12 of its 60 rates, which are left out, are 7.8% slower than the rest"
     ]
-    interval = made.rows[0].summary.interval
+    interval = made.rows[0].interval
     assert interval is not None
     assert interval[0] < (12 * 92 + 48 * 100) / 60
 
@@ -108,7 +108,7 @@ def test_benchmarks_with_few_observations_share_a_line(tmp_path: Path) -> None:
         write(tmp_path, f"{name}.D0", config(name), start(), rates(noisy(count, 0.0, 1)), end())
     made = report_of([tmp_path])
     assert made.notes == ["no ± for fewer than 60 rates: a 12, b 59"]
-    assert [row.summary.interval is None for row in made.rows] == [True, True, False]
+    assert [row.interval is None for row in made.rows] == [True, True, False]
 
 
 @pytest.mark.parametrize("worst", ["D0", "D2"])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.model import Row, Rows, Summary
+from milabench_ddp.report.model import Row, Rows
 from milabench_ddp.report.statistics.values import NAN
 from milabench_ddp.report.sweeps.efficiency import ALONE, UNCLEAR, efficiencies, scaling
 from milabench_ddp.report.sweeps.metrics import metric_of
@@ -20,9 +20,10 @@ def point(nodes: int, perf: float, half: float = 0.0, launches: int = 5, **matri
     interval = [perf * (1 - half), perf * (1 + half)]
     config = {"matrix": {"nodes": nodes, **matrix}}
     name = "-".join(map(str, (nodes, *matrix.values())))
-    summary = Summary(interval=interval, launches=launches, reporting=launches, per_launch=1.0)
-    return Row(name, 0, 1, nodes, perf, NAN, NAN, NAN, perf, 1.0, summary=summary,
-               config=config)  # fmt: skip
+    return Row(
+        name, 0, 1, nodes, perf, NAN, NAN, NAN, perf, 1.0, config=config,
+        interval=interval, launches=launches, reporting=launches, per_launch=1.0,
+    )  # fmt: skip
 
 
 def values_of(rows: Rows) -> dict[str, float]:

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from milabench_ddp.fitted import fitted_lines
 from milabench_ddp.report.fields import MAIN
-from milabench_ddp.report.model import Row, Summary
+from milabench_ddp.report.model import Row
 from milabench_ddp.report.statistics.values import NAN
 from milabench_ddp.report.tables.main_table import (
     Rate,
@@ -40,8 +40,8 @@ def test_milabenchs_column_rounds() -> None:
 
 def test_the_main_table_says_what_its_errors_hold() -> None:
     def row(name: str, launches: int) -> Row:
-        summary = Summary(interval=(9.0, 11.0), launches=launches)
-        return Row(name, 0, 1, 1, 10.0, 0.1, 0.1, NAN, 10.0, 1.0, summary=summary)
+        ends = (9.0, 11.0)
+        return Row(name, 0, 1, 1, 10.0, 0.1, 0.1, NAN, 10.0, 1.0, interval=ends, launches=launches)
 
     def note(*rows: Row) -> str:
         return " ".join(main_table(rows).notes)

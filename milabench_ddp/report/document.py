@@ -6,7 +6,7 @@ value is found, and what it means.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, make_dataclass
+from dataclasses import dataclass, make_dataclass
 from pathlib import Path
 from types import GenericAlias
 from typing import Annotated, Literal
@@ -18,7 +18,7 @@ from ..codec import about
 from ..events import Status
 from ..results.records import Payload
 from .compat import MilabenchSummary
-from .energy import Energy, energy_of_row, unit_of_work
+from .energy import Energy, energy_of_row
 from .failure_causes import Cause, causes_of
 from .failures import CellState, cell_state
 from .fields import IN_DOCUMENT, Field, RecordType, ReportedBenchmark, types_of, values_of
@@ -57,21 +57,9 @@ class Document:
     milabench: Annotated[str, about("the version of milabench that made it")] = __version__
 
 
-@dataclass(frozen=True, kw_only=True)
-class EnergyReport(Energy):
-    """The energy of a unit of work, of the boards of all devices of a launch."""
-
-    unit: Annotated[str, about("the unit of work, such as token")]
-
-
 def several(kind: type) -> object:
     """The type of several records, of a type that is made as the program runs."""
     return GenericAlias(tuple, (kind, ...))
-
-
-def _energy(benchmark: ReportedBenchmark) -> EnergyReport | None:
-    row, energy = benchmark.row, energy_of_row(benchmark.row)
-    return None if energy is None else EnergyReport(**asdict(energy), unit=unit_of_work(row))
 
 
 def _mean_ledger(benchmark: ReportedBenchmark) -> Mapping[str, float]:
@@ -147,7 +135,8 @@ BENCHMARK = RecordType(
         *IN_DOCUMENT,
         Field("peak", "the measured peak that mfu is relative to", "row.used.peak",
               kind=Peak | None),
-        Field("energy", "of its devices", _energy, kind=EnergyReport | None),
+        Field("energy", "of all devices of a launch", lambda of: energy_of_row(of.row),
+              kind=Energy | None),
         Field("ledger_ms", LEDGER, _mean_ledger, "ms", kind=Mapping[str, float]),
         Field("ranks", "", lambda of: RANKS.of_each(ranks_of(of.row)),
               kind=several(RANKS.type)),

@@ -23,13 +23,14 @@ AVERAGED = 1.0  # seconds: a sample of the power is the mean over the last one, 
 
 @dataclass(frozen=True)
 class Energy:
-    """The power of one device or of several, and the energy for a unit of work."""
+    """The power of the boards of one device or of several, and the energy for a unit of work."""
 
     watts: Annotated[float, about("the mean power", "W")]
     joules: Annotated[float, about("for a unit of work; by the counter, else by its power", "J")]
     error: Annotated[float, about("half of the 95 % interval", "J")]
     by_power: Annotated[float, about("by samples of the power, if both are far apart", "J")] = NAN
     by_power_error: Annotated[float, about("half of the 95 % interval", "J")] = NAN
+    unit: Annotated[str, about("the unit of work, such as token")] = ""
 
 
 UNKNOWN = Energy(NAN, NAN, NAN)
@@ -66,7 +67,8 @@ def energy_of_row(row: Row) -> Energy | None:
     launches = grouped((device.launch, device) for device in row.measuring)
     if row.is_bandwidth or row.why_no_rate:
         return None
-    return _mean([_of_launch(devices, row.ngpu) for devices in launches.values()])
+    found = _mean([_of_launch(devices, row.ngpu) for devices in launches.values()])
+    return found and replace(found, unit=unit_of_work(row))
 
 
 def _of_launch(devices: Sequence[Monitored], ngpu: float) -> Energy | None:

@@ -224,6 +224,16 @@ def series_of_devices(processes: Processes) -> dict[RankId, list[Series]]:
     return grouped(told)
 
 
+def records_by_rank(processes: Processes) -> dict[RankId, Record]:
+    """The record that each rank or device is of, in its first launch."""
+    found: dict[RankId, Record] = {}
+    for process in processes:
+        record = process.record
+        for rank in record.ranks if record.device is None else (0,):
+            found.setdefault(rank_id(record, rank), record)
+    return found
+
+
 def is_bandwidth(processes: Processes) -> bool:
     """Whether these processes measured the bandwidth of a link, which does not add up over links.
 

@@ -13,11 +13,12 @@ from ..process import (
     Processes,
     ProcessResult,
     counted,
+    records_by_rank,
     series_by_launch,
     series_of_devices,
     units_of,
 )
-from ..ranks.rank_summary import RankId, rank_id, summarize_ranks
+from ..ranks.rank_summary import summarize_ranks
 from ..run_info import run_info
 from ..statistics.interval import pooled_mean, why_no_mean
 from ..statistics.values import mean
@@ -125,10 +126,7 @@ def _benchmark(measured: Processes) -> BenchmarkPoint | None:
 
 
 def _devices_alone(measured: Processes) -> Iterator[tuple[str, DeviceSpeed]]:
-    records: dict[RankId, Record] = {}
-    for process in measured:
-        if process.record.device is not None:
-            records[rank_id(process.record, 0)] = process.record
+    records = records_by_rank(measured)
     for id, series in series_of_devices(measured).items():
         record = records[id]
         gpu = record.gpu(record.device)
@@ -138,10 +136,7 @@ def _devices_alone(measured: Processes) -> Iterator[tuple[str, DeviceSpeed]]:
 
 
 def _devices_of_ranks(measured: Processes) -> Iterator[tuple[str, DeviceSpeed]]:
-    records: dict[RankId, Record] = {}
-    for process in measured:
-        for rank in process.record.ranks:
-            records.setdefault(rank_id(process.record, rank), process.record)
+    records = records_by_rank(measured)
     for summary in summarize_ranks((each.record, each.unsteady_of) for each in measured):
         record, rank, node = records[summary.id], summary.id.rank, summary.id.node
         if not summary.local_ms > 0:

@@ -21,8 +21,7 @@ from ..model import Row
 from ..nearest_row import COMPARED, apart, nearest, told_of
 from ..node_verdict import Word
 from ..once import once
-from ..process import series_of_devices
-from ..ranks.rank_summary import RankId, rank_id
+from ..process import records_by_rank, series_of_devices
 from ..statistics.batch_means import t_quantile
 from ..statistics.interval import Series, pooled_mean, why_no_mean
 from ..statistics.values import NAN
@@ -116,7 +115,7 @@ def _families(row: Row) -> Mapping[tuple[str, str], list[BesidePeers]]:
 
 
 def _devices(row: Row) -> Iterator[BesidePeers]:
-    records = {rank_id(each.record, 0): each.record for each in row.counted}
+    records = records_by_rank(row.counted)
     for id, series in series_of_devices(row.counted).items():
         yield _measured(records[id], id.name, row.unit, series)
 
@@ -156,14 +155,11 @@ def _kind(record: Record) -> str:
 
 def _ranks(row: Row) -> Iterator[BesidePeers]:
     """Those that train with others, by their own work: steps a second without waits for others."""
-    records: dict[RankId, Record] = {}
-    for process in row.counted if not row.reported("model").get("waits_unknown") else ():
-        if process.record.device is None:
-            for number in process.record.ranks:
-                records.setdefault(rank_id(process.record, number), process.record)
-    for rank in row.ranks:
-        if rank.id in records and rank.local_ms > 0:
-            record, error = records[rank.id], rank.local_error / rank.local_ms
+    records = records_by_rank(row.counted)
+    for rank in row.ranks if not row.reported("model").get("waits_unknown") else ():
+        record = records[rank.id]
+        if record.device is None and rank.local_ms > 0:
+            error = rank.local_error / rank.local_ms
             kind = f"{_kind(record)} {rank.stages}"
             why = "" if math.isfinite(error) else f"fewer than {FEWEST} steps"
             yield BesidePeers(

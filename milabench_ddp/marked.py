@@ -63,7 +63,7 @@ def folded(title: str, lines: Sequence[str]) -> Iterator[str]:
 
 
 def table_lines(table: Table) -> Iterator[str]:
-    yield _row([column.name for column in table.columns])
+    yield _row(table.names)
     rules = ["--:" if column.stands_right else "---" for column in table.columns]
     yield f"| {' | '.join(rules)} |"
     for values in table.rows:

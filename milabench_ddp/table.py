@@ -181,6 +181,10 @@ class Table(Struct, frozen=True):
     def __bool__(self) -> bool:
         return bool(self.rows)
 
+    @property
+    def names(self) -> list[str]:
+        return [column.name for column in self.columns]
+
 
 def table_from(
     columns: Sequence[Column],

@@ -21,6 +21,7 @@ from .tree import (
     TreeNode,
     finalize,
     from_plain,
+    items_of,
     map_scalars,
 )
 from .yaml_reader import SizeBudget
@@ -126,7 +127,7 @@ def _axes(name: str, entry: MappingNode) -> Mapping[str, Sequence[TreeNode]]:
     matrix = finalize(as_mapping("matrix", entry.entries["matrix"]))
     axes = {}
     for axis, node in matrix.entries.items():
-        axes[axis] = node.items if isinstance(node, ListNode) else (node,)
+        axes[axis] = items_of(node)
         if not axes[axis]:
             raise MistakeError(
                 f"the axis `{axis}` in {node.origin} has no value", node.origin, axis

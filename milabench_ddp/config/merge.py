@@ -32,6 +32,7 @@ from .tree import (
     expanded,
     is_file,
     is_null,
+    items_of,
     shown,
     text_of,
 )
@@ -188,7 +189,7 @@ def _named(key: str, mapping: MappingNode, expected: str) -> Iterator[tuple[str,
     node = mapping.get(key)
     if node is None or is_null(node):
         return
-    for item in node.items if isinstance(node, ListNode) else (node,):
+    for item in items_of(node):
         name = text_of(item)
         if name is None:
             raise wrong(key, item, expected)

@@ -123,6 +123,11 @@ Entries = Mapping[str, MappingNode]  # the benchmarks and templates of a suite, 
 Location = tuple[str | int, ...]  # the keys and indices that lead to a value
 
 
+def items_of(node: TreeNode) -> tuple[TreeNode, ...]:
+    """The items of a list, or the node itself as the only one."""
+    return node.items if isinstance(node, ListNode) else (node,)
+
+
 def finalize(node: Tree) -> Tree:
     """Drop deleted values, and turn appended items into lists: no older layer follows."""
     if isinstance(node, MappingNode):

@@ -6,7 +6,16 @@ import sys
 
 from .checks import Check, Single, as_mapping, checked, wrong
 from .mistakes import MistakeError
-from .tree import ListNode, MappingNode, ScalarNode, TreeNode, is_null, scalar_text, value_of
+from .tree import (
+    ListNode,
+    MappingNode,
+    ScalarNode,
+    TreeNode,
+    is_null,
+    items_of,
+    scalar_text,
+    value_of,
+)
 
 LONGEST_WORD = 2**17 - 1  # bytes of an argument on Linux (MAX_ARG_STRLEN)
 
@@ -37,8 +46,7 @@ def _options(options: MappingNode) -> tuple[str, ...]:
             case ScalarNode(value=None):
                 continue
             case _ if key == "--":
-                items = node.items if isinstance(node, ListNode) else (node,)
-                words += command_line("argv", ListNode(items, node.origin))
+                words += command_line("argv", ListNode(items_of(node), node.origin))
             case ScalarNode(value=True):
                 (words if key.startswith("-") else front).append(key)
             case ScalarNode(value=False):

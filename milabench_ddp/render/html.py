@@ -84,7 +84,7 @@ def html_table(
         label: a name that no other table of the page has; empty: its title.
     """
     shaded = shaded or {}
-    names = [column.name for column in table.columns]
+    names = table.names
     middles = {}
     for name in shaded.keys() & set(names):
         values = [row[names.index(name)] for row in table.rows]

@@ -83,9 +83,8 @@ def bounds_of(row: Row) -> Iterator[Bounded]:
 def _transfers(row: Row) -> Iterator[Bounded]:
     for record in (process.record for process in row.counted):
         is_alone = record.device is not None
-        gpus = mapping_or_empty(record.accelerators.get("gpus"))
-        used = [record.device] if is_alone else gpus
-        limit = max(filter(None, (_pcie(record.gpu(index)) for index in used)), default=None)
+        used = [record.gpu(record.device)] if is_alone else record.gpus.values()
+        limit = max(filter(None, map(_pcie, used)), default=None)
         place = f"GPU {record.device}" if is_alone else ""
         for payload in record.tables.get("bandwidth", ()) if limit else ():
             path, gb_s = str(payload.get("path", "")), payload.get("gb_s")
@@ -106,8 +105,8 @@ def _nvlinks(records: Sequence[Record], *, of_pairs: bool) -> Limit | None:
     """All links of the GPU with most; a pair has them to itself if a switch joins them."""
     found = []
     for record in records:
-        for gpu in mapping_or_empty(record.accelerators.get("gpus")).values():
-            told = mapping_or_empty(mapping_or_empty(gpu).get("nvlink"))
+        for gpu in record.gpus.values():
+            told = mapping_or_empty(gpu.get("nvlink"))
             links, each = told.get("links"), told.get("gb_s")
             if type(links) is int and is_finite(each):
                 if of_pairs and not told.get("switched"):

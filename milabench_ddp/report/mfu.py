@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from ..codec import about
 from ..config.published import data_sheets, sheet_of
-from ..results.records import Record, mapping_or_empty
+from ..results.records import Record
 from .grouping import grouped
 from .process import Processes, series_by_launch, until
 from .statistics.interval import interval, pooled_mean, why_no_mean
@@ -128,10 +128,9 @@ def of_data_sheet(processes: Processes) -> float:
 
 def device_of(record: Record) -> tuple[str, str]:
     """The name of the data sheet of its devices, empty without one, and the name that they have."""
-    gpus = mapping_or_empty(record.accelerators.get("gpus"))
     # a program tells what it used, which may be a part of a device
     names = [told.get("name") for told in record.devices.values()]
-    names += [record.gpu(index).get("product") for index in gpus]
+    names += [gpu.get("product") for gpu in record.gpus.values()]
     product = next((str(name) for name in names if name), "")
     return sheet_of(product), product
 

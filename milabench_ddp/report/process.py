@@ -170,7 +170,7 @@ def until(processes: Processes) -> float:
     runs = {process.run.path: process.run for process in processes}
     found = []
     for run in runs.values():
-        state = run.state.benchmarks.get(processes[0].record.name) if run.state else None
+        state = run.benchmark(processes[0].record.name)
         if state and state.repeats.until is not None and state.repeats.is_reached:
             found.append(state.repeats.until)
     return max(found, default=0.0) / math.sqrt(len(runs))
@@ -247,7 +247,7 @@ def is_bandwidth(processes: Processes) -> bool:
 
 
 def _without_end(record: Record, run: Run) -> Verdict | None:
-    state = run.state.benchmarks.get(record.name) if run.state else None
+    state = run.benchmark(record.name)
     if run.goes_on and state and not state.status.has_ended:
         return None
     if state and state.status is Status.FAILED and state.interrupted:

@@ -15,7 +15,7 @@ from ..events import Status, Verdict
 from ..files import read_bytes
 from ..hostlist import hostlist
 from ..results.node_state import NodeStatus
-from ..results.records import Payload, Run, is_finite, mapping_or_empty
+from ..results.records import Run, is_finite, mapping_or_empty
 from ..results.run_dir import RunDir
 from ..results.state import RunState
 from .pooling import cpu_of, devices_of, facts_of, told_text
@@ -65,7 +65,7 @@ class RunInfo(Struct, frozen=True):
 
 def run_info(run: Run) -> RunInfo:
     """The facts at the head of a run's report; those not recorded are empty."""
-    meta: Payload = next((record.meta for record in run.records if record.meta), {})
+    meta = run.meta
     started, ended = _span(run)
     configured = (record.config.get("arch") for record in run.records)
     arch = told_text(meta, "accelerators", "arch") or str(next(filter(None, configured), ""))

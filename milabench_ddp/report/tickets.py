@@ -43,8 +43,7 @@ def _ticket(verdict: NodeVerdict, records: Sequence[Record], run: Run) -> Iterat
     rows, facts = {}, {"Node": verdict.node}
     for record in records:
         facts["Driver"] = str(record.accelerators.get("driver") or "")
-        for index in mapping_or_empty(record.accelerators.get("gpus")):
-            gpu = record.gpu(index)
+        for index, gpu in record.gpus.items():
             rows[index] = {"GPU": index, **gpu, **mapping_or_empty(gpu.get("pcie"))}
     facts |= {"Action": verdict.action, "Number": number if verdict.benchmark else ""}
     yield Headline(f"{verdict.node} failed its validation")

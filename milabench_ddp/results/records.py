@@ -19,7 +19,7 @@ from .rank import Rank
 from .rate_columns import Rates
 from .rates import RateCounts
 from .rates import is_finite as is_finite
-from .state import RunState
+from .state import BenchmarkState, RunState
 
 Payload = Mapping[str, Any]
 """A JSON object as a program or milabench wrote it; its keys and types are not checked."""
@@ -110,8 +110,14 @@ class Record(Struct):
     def accelerators(self) -> Payload:
         return mapping_or_empty(self.meta.get("accelerators"))
 
+    @property
+    def gpus(self) -> Mapping[str, Payload]:
+        """What its node told of its GPUs, by their indices."""
+        told = mapping_or_empty(self.accelerators.get("gpus"))
+        return {index: mapping_or_empty(gpu) for index, gpu in told.items()}
+
     def gpu(self, index: object) -> Payload:
-        return mapping_or_empty(mapping_or_empty(self.accelerators.get("gpus")).get(str(index)))
+        return self.gpus.get(str(index), {})
 
     @property
     def repeat(self) -> str:
@@ -244,6 +250,14 @@ class Run(Struct, frozen=True, dict=True):
     def verdicts(self) -> dict[str, Verdict]:
         benchmarks = self.state.benchmarks if self.state else {}
         return {name: each.verdict for name, each in benchmarks.items() if each.status.has_ended}
+
+    def benchmark(self, name: str) -> BenchmarkState | None:
+        return self.state.benchmarks.get(name) if self.state else None
+
+    @property
+    def meta(self) -> Payload:
+        """What the first node that told something told of itself."""
+        return next((record.meta for record in self.records if record.meta), {})
 
     @property
     def goes_on(self) -> bool:

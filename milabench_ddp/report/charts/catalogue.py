@@ -194,8 +194,7 @@ def ratio_chart(
 
 
 def _records(table: Table) -> list[dict[str, object]]:
-    names = [column.name for column in table.columns]
-    return [dict(zip(names, values, strict=True)) for values in table.rows]
+    return [dict(zip(table.names, values, strict=True)) for values in table.rows]
 
 
 CHARTS: Mapping[str, Callable[[Report], Iterator[Chart]]] = {

@@ -8,6 +8,7 @@ from ...results.records import Payload, Record, is_finite, mapping_or_empty
 from ...samples import DeviceSample
 from ...table import without_exponent
 from ..clocks import SETTING, slowdowns
+from ..fields import share_of
 from ..grouping import grouped
 from ..model import Row
 from ..monitored import inside, label_of, own_samples
@@ -55,7 +56,7 @@ def data_bound(row: Row) -> Finds:
 def _waiting(row: Row) -> float:
     if any(rank.steps < FEWEST_STEPS for rank in row.ranks):
         return NAN
-    return mean(rank.shares.get(DATA) for rank in row.ranks)
+    return share_of(row, DATA)
 
 
 def _devices_sampled(row: Row) -> Looked:
@@ -140,8 +141,7 @@ def far_cores(row: Row) -> Finds:
 
 
 def _near(record: Record, told: Payload) -> object:
-    for index in mapping_or_empty(record.accelerators.get("gpus")):
-        gpu = record.gpu(index)
+    for gpu in record.gpus.values():
         if gpu.get("uuid") is not None and gpu.get("uuid") == told.get("uuid"):
             return gpu.get("cpus")
     return None

@@ -235,8 +235,7 @@ def corrected_memory_error(measured: Measurements) -> Finds:
 def lowered_power_cap(measured: Measurements) -> Finds:
     found = []
     for record in measured.records:
-        for index in mapping_or_empty(record.accelerators.get("gpus")):
-            gpu = record.gpu(index)
+        for index, gpu in record.gpus.items():
             cap, usual = gpu.get("power_limit"), gpu.get("default_power_limit")
             if is_finite(cap) and is_finite(usual) and 0 < cap < (1 - LOWERED) * usual:
                 found.append(((cap, usual), label_of(index, record.node)))

@@ -76,7 +76,7 @@ def hung_on_node(row: Row) -> Finds:
 
 def _launches(row: Row) -> Iterator[tuple[Run, LaunchState]]:
     for run in row.runs:
-        state = run.state.benchmarks.get(row.name) if run.state else None
+        state = run.benchmark(row.name)
         yield from ((run, launch) for launch in (state.launches if state else ()))
 
 

@@ -80,7 +80,7 @@ def _other_device(record: Record, told: Payload) -> str:
     """What a rank measured in place of its device; empty if it is the one of the plan."""
     indices = record.config.get("devices")
     if not isinstance(indices, list) or not indices:
-        indices = list(mapping_or_empty(record.accelerators.get("gpus")))
+        indices = list(record.gpus)
     gpus = list(map(record.gpu, indices))
     arch, kind, name = record.accelerators.get("arch"), told.get("kind"), told.get("name")
     if kind is not None and arch is not None and (kind == "cpu") != (arch == "cpu"):

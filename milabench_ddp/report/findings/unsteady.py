@@ -88,7 +88,7 @@ def bimodal(row: Row) -> Finds:
 def until_not_reached(row: Row) -> Finds:
     """An interval that is wider than ``run --until`` asked, after all launches that it may have."""
     runs = [process.run for process in row.processes]
-    states = [run.state.benchmarks.get(row.name) for run in runs if run.state]
+    states = [run.benchmark(row.name) for run in runs]
     asked = [state.repeats for state in states if state and state.status.has_ended]
     wanted = min((each.until for each in asked if each.until is not None), default=None)
     width = row.half_width_over_launches

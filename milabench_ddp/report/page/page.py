@@ -103,7 +103,7 @@ def packed(sections: Sequence[BenchmarkSection], *, with_bodies: bool) -> str:
 
 def _overview(report: Report) -> dict[str, object]:
     table = without_unknown(table_of(report))
-    names = [column.name for column in table.columns]
+    names = table.names
     others = [name for name in names[1:] if name not in (*FIRST_SHOWN, *LEFT_OUT)]
     before = [names.index(name) for name in FIRST_SHOWN if name in names]
     after = [names.index(name) for name in others]

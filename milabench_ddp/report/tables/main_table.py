@@ -60,7 +60,7 @@ def milabench_table(rows: Rows) -> Table:
 
 def compact(table: Table) -> Table:
     silent = {each.heading: each.silent for each in MAIN if each.silent is not None}
-    names = [column.name for column in table.columns]
+    names = table.names
     kept = []
     for index, name in enumerate(names):
         values = [row[index] for row in table.rows]

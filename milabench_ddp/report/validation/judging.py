@@ -109,5 +109,4 @@ def _with_numbers(made: NodeVerdict, known: Sequence[tuple[str, BesidePeers]]) -
 
 
 def _host(run: Run) -> str:
-    meta = next((record.meta for record in run.records if record.meta), {})
-    return str(mapping_or_empty(meta.get("os")).get("nodename") or "")
+    return str(mapping_or_empty(run.meta.get("os")).get("nodename") or "")

@@ -5,7 +5,7 @@ import io
 import math
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import zip_longest
 from typing import Any
@@ -153,9 +153,9 @@ class Column(Struct, frozen=True):
         """
         if callable(self.of):
             return self.of(subject)
-        if not self.of:
-            return subject.get(self.name)
-        for name in self.of.split("."):
+        if isinstance(subject, Mapping):
+            return subject.get(self.of or self.name)
+        for name in (self.of or self.name).split("."):
             if subject is not None:
                 subject = subject[int(name)] if name.isdigit() else getattr(subject, name)
         return subject

@@ -47,7 +47,7 @@ def comparison_table(comparison: Comparison) -> Table:
         Column("after", ",.4g", lambda each: _rate(each.after)),
         Column("ratio", ".3f", _ratio),
         Column("95 % interval", "", _interval, right=True),
-        Column("verdict", "", "verdict"),
+        Column("verdict"),
         Column("could have seen", ".1%", "could_have_seen"),
     )
     return table_from(columns, comparison.benchmarks)

@@ -143,12 +143,12 @@ pairs = TableOf(
     (
         Column("from", "d", "sender"),
         Column("to", "d", "receiver"),
-        Column("ways", "d", "ways"),
+        Column("ways", "d"),
         Column("from_node", "", "nodes.0"),
         Column("to_node", "", "nodes.1"),
-        Column("gb_s", ".4g", "gb_s"),
-        Column("best_gb_s", ".4g", "best_gb_s"),
-        Column("schedule", "", "schedule"),
+        Column("gb_s", ".4g"),
+        Column("best_gb_s", ".4g"),
+        Column("schedule"),
     ),
     always=8,
 )

@@ -70,7 +70,5 @@ KNOWN = (
     Column("for a", "", "unit", unknown=""),
     Column("J by power", ".4g", "by_power", unknown=""),
 )
-energy = TableOf(
-    "Energy", _of_devices, (Column("device", "", "device"), *KNOWN), 4, lambda _: [OF_WHAT]
-)
+energy = TableOf("Energy", _of_devices, (Column("device"), *KNOWN), 4, lambda _: [OF_WHAT])
 energy_total = TableOf("Energy", _of_benchmark, (Column("GPUs", "d", "devices"), *KNOWN), 4, _notes)

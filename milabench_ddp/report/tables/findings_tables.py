@@ -18,11 +18,11 @@ LAYERS = {  # milabench's validation layers, with what they look for
 def findings(report: Report) -> Table:
     """Every finding, the worst first, with what to do about it."""
     columns = (
-        Column("severity", "", "severity"),
+        Column("severity"),
         Column("finding", "", "name"),
-        Column("benchmark", "", "benchmark", unknown=""),
-        Column("place", "", "place", unknown=""),
-        Column("sentence", "", "sentence"),
+        Column("benchmark", unknown=""),
+        Column("place", unknown=""),
+        Column("sentence"),
         Column("what to do", "", "advice", unknown=""),
     )
     return without_unknown(table_from(columns, report.findings, "Findings"), always=2)

@@ -12,13 +12,13 @@ isolation = TableOf(
     "Isolation: probes of parts of the nodes",
     lambda row: [probe for record in isolations(row) for probe in record.probes],
     (
-        Column("round", "", "round"),
+        Column("round"),
         Column("nodes", "", lambda it: hostlist(it.nodes)),
         Column("lost", "", lambda it: hostlist(it.lost), unknown=""),
-        Column("outcome", "", "outcome"),
+        Column("outcome"),
         Column("rate per node", ".5g", "rate"),
         Column("showed", "", lambda it: _SHOWED[it.is_bad], unknown=""),
-        Column("reason", "", "reason", unknown=""),
+        Column("reason", unknown=""),
     ),
     always=3,
 )

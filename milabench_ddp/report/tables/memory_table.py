@@ -16,9 +16,9 @@ memory_phases = TableOf(
     (
         Column("rank", "", "id.label"),
         *(Column(PARTS.get(phase, phase), ".0f", methodcaller("phase", phase)) for phase in PHASES),
-        Column("allocated", ".0f", "allocated"),
-        Column("reserved", ".0f", "reserved"),
-        Column("fragmented", ".1%", "fragmented"),
+        Column("allocated", ".0f"),
+        Column("reserved", ".0f"),
+        Column("fragmented", ".1%"),
         Column("split", ".0f", lambda rank: rank.state("split")),
         Column("other", ".0f", lambda rank: rank.state("other")),
         Column("of device", ".1%", "used"),

@@ -31,11 +31,11 @@ bounds = TableOf(
     "Bandwidths and what the links allow",
     bounds_of,
     (
-        Column("what", "", "what"),
+        Column("what"),
         Column("where", "", lambda each: ", ".join(filter(None, (*each.nodes[:1], each.place)))),
         Column("GB/s", ".4g", "gb_s"),
         Column("at most", ".4g", "limit.gb_s"),
-        Column("share", ".0%", "share"),
+        Column("share", ".0%"),
         Column("links", "", "limit.links"),
     ),
     always=6,

@@ -45,8 +45,8 @@ def steps(rows: Rows) -> Table:
         Column("MFU", ".1%", lambda row: of_peak(row, row.used.mfu)),
         Column("of data sheet", ".1%", lambda row: row.like_perf(of_data_sheet(row.counted))),
         Column("HFU", ".1%", lambda row: of_peak(row, row.used.hfu)),
-        Column("allocated", ".0f", "allocated"),
-        Column("reserved", ".0f", "reserved"),
+        Column("allocated", ".0f"),
+        Column("reserved", ".0f"),
         Column("estimated", ".0f", _estimated),
         Column("instruments", ".1%", _instruments),
     )

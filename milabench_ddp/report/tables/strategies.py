@@ -38,7 +38,7 @@ strategies = TableOf(
         Column("global batch", ".0f", _global_batch),
         Column("microbatches", ".0f", lambda row: row.told_mean("chunks")),
         Column("rate/GPU", ".4g", _rate),
-        Column("unit", "", "unit", unknown=""),
+        Column("unit", unknown=""),
         Column("types", "", _types, unknown=""),
         Column("optimizer", "", lambda row: _model("optimizer_implementation", row), unknown=""),
         Column("attention", "", lambda row: _model("attention", row), unknown=""),

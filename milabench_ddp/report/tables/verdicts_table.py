@@ -4,16 +4,16 @@ from ...table import Column, Table, table_from, without_unknown
 from ..model import Report
 
 COLUMNS = (
-    Column("node", "", "node"),
-    Column("verdict", "", "verdict"),
+    Column("node"),
+    Column("verdict"),
     Column("why", "", lambda it: "; ".join(it.reasons), unknown=""),
     Column("what to do", "", "action", unknown=""),
-    Column("benchmark", "", "benchmark", unknown=""),
-    Column("place", "", "place", unknown=""),
-    Column("value", ".5g", "value"),
-    Column("peers", ".5g", "peers"),
-    Column("unit", "", "unit", unknown=""),
-    Column("lower", ".1%", "lower"),
+    Column("benchmark", unknown=""),
+    Column("place", unknown=""),
+    Column("value", ".5g"),
+    Column("peers", ".5g"),
+    Column("unit", unknown=""),
+    Column("lower", ".1%"),
     Column("smallest defect", ".1%", "smallest"),
 )
 

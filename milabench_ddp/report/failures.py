@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ..errors import LONGEST_MESSAGE, shortened, shown_names
 from ..events import OUT_OF_MEMORY, Outcome, Verdict, exit_reason
 from ..results.read_state import DAMAGED, GONE
-from ..results.records import Payload, Run
+from ..results.records import Payload, Run, error_text
 from ..results.run_dir import RunDir, names_a_file
 from ..tracebacks import FRAME, GROUP, OF_RANK, TRACEBACK
 from .model import Failure, Report, Row
@@ -41,7 +41,8 @@ def process_failure(process: ProcessResult) -> Failure:
     error = _error_of(record.errors, rank)
     if type(error.get("rank")) is int:
         rank = error["rank"]
-    reason = verdict.reason if verdict and verdict.reason else _message(error)
+    told = shortened(error_text(error), LONGEST_MESSAGE)
+    reason = verdict.reason if verdict and verdict.reason else told
     if found := _RANK.match(reason):
         rank = int(found[1])
     trace = str(error.get("trace") or "").rstrip()
@@ -75,11 +76,6 @@ def _error_of(errors: Sequence[Payload], rank: int | None) -> Payload:
         if error.get("rank") == rank:
             return error
     return errors[0] if errors else {}
-
-
-def _message(error: Payload) -> str:
-    parts = error.get("type"), error.get("message")
-    return shortened(": ".join(str(part) for part in parts if part), LONGEST_MESSAGE)
 
 
 def benchmark_failures(

@@ -9,7 +9,7 @@ from itertools import starmap
 
 from ..metric_line import LARGEST
 from ..numerics import Frame, np
-from ..results.rates import is_finite
+from ..results.records import error_text, is_finite
 from ..results.tables import EVENTS, HOST_SAMPLES, RATES, SAMPLES, STEPS
 from ..samples import DeviceSample, HostSample, sensors_of
 from .monitored import with_tellers
@@ -107,10 +107,9 @@ def _events(process: ProcessResult) -> Iterator[Columns]:
     if record.start is not None:
         yield {"kind": "start", "time": record.start.get("time")}
     for error in record.errors:
-        words = [str(error[key]) for key in ("type", "message") if error.get(key)]
         rank = error.get("rank")
         rank = rank if type(rank) is int else None
-        yield {"kind": "error", "text": ": ".join(words), "rank": rank}
+        yield {"kind": "error", "text": error_text(error), "rank": rank}
     for problem in record.device_problems:
         told = {"text": problem.sentence, "device": problem.device, "time": problem.time or None}
         yield {"kind": "device_problem", **told}

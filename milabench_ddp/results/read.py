@@ -20,7 +20,7 @@ from ..metric_line import objects_in
 from ..samples import DeviceProblem
 from .defects import DefectKind, FileDefect
 from .payload import PayloadReader
-from .records import Payload, Record
+from .records import Payload, Record, error_text
 
 KNOWN_WITHOUT_USE = ("phase", "line", "message", "meta", "ready", "begin", "writers")
 WRITTEN_BY_US = ("config", "start", "end")  # into no pipe: a program's are in `data`
@@ -200,8 +200,7 @@ class _EventReader:
                 record.errors.append(data if isinstance(data, dict) else {"message": str(data)})
             case "overseer_error", _:
                 said = data if isinstance(data, dict) else {"message": data}
-                words = [str(said[key]) for key in ("type", "message") if said.get(key)]
-                self.defect(DefectKind.INSTRUMENT, number, ": ".join(words))
+                self.defect(DefectKind.INSTRUMENT, number, error_text(said))
             case "writers", {"ranks": list() as ranks, "opened": int() as opened}:
                 record.told.see_writers({rank for rank in ranks if type(rank) is int}, opened)
             case "format_error" | "binary", _:

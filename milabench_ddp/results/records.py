@@ -40,6 +40,11 @@ def recorded_weight(config: Payload) -> float:
     return float(weight) if is_number(weight) else 0.0
 
 
+def error_text(told: Payload) -> str:
+    """What a program told of an error: its type, and its message, as far as it told them."""
+    return ": ".join(str(told[key]) for key in ("type", "message") if told.get(key))
+
+
 def validates(config: Payload) -> bool:
     """Whether nodes are judged by the benchmark of a recorded configuration."""
     tags = config.get("tags")

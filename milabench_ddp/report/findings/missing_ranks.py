@@ -65,7 +65,8 @@ def missing_steps(row: Row) -> Finds:
         if fewer:
             steps = {str(rank): count for rank, count in fewer.items()}
             words = {"job": job.name, "told": shown_names(list(map(str, fewer.values())))}
-            yield Found(_shown(list(fewer)), {"steps": steps, "most": most}, words)
+            evidence = {"ranks": list(fewer), "steps": steps, "most": most}
+            yield Found(_shown(list(fewer)), evidence, words)
 
 
 def _missing(job: JobRanks, ranks: Sequence[int], sentence: str = "") -> Found:

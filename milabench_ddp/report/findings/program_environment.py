@@ -73,7 +73,7 @@ def other_device(row: Row) -> Finds:
             found.append((names, f"measured the same GPU, {uuid}"))
     for names, sentence in dict.fromkeys(found):
         words = {"ranks": shown_names(names), "measured": sentence}
-        yield Found(", ".join(names), words=words)
+        yield Found(", ".join(names), {"ranks": list(names)}, words)
 
 
 def _other_device(record: Record, told: Payload) -> str:

@@ -139,7 +139,12 @@ def garbage_collection(row: Row) -> Finds:
     if not shares:
         return
     full, after = median(full_ms), median(frozen_ms)
-    evidence = {"share": max(shares.values()), "full_ms": full, "frozen_ms": after}
+    evidence = {
+        "ranks": [id.label for id in shares],
+        "share": max(shares.values()),
+        "full_ms": full,
+        "frozen_ms": after,
+    }
     words = {"most": "up to " if len(shares) > 1 else "", "full": full or None}
     yield Found(labels(shares), evidence, words)
 

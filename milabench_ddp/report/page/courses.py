@@ -30,7 +30,6 @@ BY_RATE = ("slowest", "median", "fastest")
 BY_CLOCK = ("lowest clock", "median clock", "highest clock")
 FEW = 3  # so many are all shown
 MOST_NAMED = 4
-_RANKS = re.compile(r"\b(job \d+ )?(rank|device)s? (\d[\d, -]*\d|\d)(?: \(([^)]*)\))?")
 
 
 def courses_of(row: Row, findings: Sequence[Finding]) -> Iterator[Course]:
@@ -68,21 +67,13 @@ def choose(
 
 
 def named_ranks(row: Row, findings: Iterable[Finding]) -> set[RankId]:
-    """The ranks and devices that findings are about: ``ranks 0-3, 7 (node-2)``."""
-    wanted: set[tuple[str, int, str]] = set()
+    """The ranks and devices that findings are about: in their place, or all in their evidence."""
+    named: set[object] = set()
     for finding in findings:
-        for job, kind, numbers, node in _RANKS.findall(finding.place):
-            for part in numbers.split(","):
-                first, _, last = part.strip().partition("-")
-                if first.isdecimal() and (last or first).isdecimal():
-                    named = range(int(first), int(last or first) + 1)
-                    wanted |= {(f"{job}{kind}", number, node) for number in named}
-    found = set()
-    for rank in row.ranks:
-        kind = rank.id.name.rpartition(" ")[0]
-        if not wanted.isdisjoint({(kind, rank.id.rank, rank.id.node), (kind, rank.id.rank, "")}):
-            found.add(rank.id)
-    return found
+        told = finding.evidence.get("ranks")
+        named |= {finding.place, *(told if isinstance(told, list | dict) else ())}
+    ids = [rank.id for rank in row.ranks]
+    return {id for id in ids if not named.isdisjoint((id.label, id.name, id.rank))}
 
 
 def is_named(label: str, findings: Iterable[Finding]) -> bool:

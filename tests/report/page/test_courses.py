@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from milabench_ddp.report.finding import Finding
 from milabench_ddp.report.model import Row
 from milabench_ddp.report.page.courses import choose, is_named, named_ranks
-from milabench_ddp.report.ranks.rank_summary import RankId, RankSummary, labels
+from milabench_ddp.report.ranks.rank_summary import RankId, RankSummary
 
 NAN = math.nan
 
@@ -27,11 +27,11 @@ JOBS = [RankId("", job, number, f"job {job} rank {number}") for job in (0, 1) fo
 
 @pytest.mark.parametrize("ids", [ONE_NODE, TWO_NODES, JOBS])
 @pytest.mark.parametrize("places", [[0], [3], [-1], [0, 1, 2], [0, 2, 3], [1, -1]])
-def test_a_place_names_its_ranks(ids: list[RankId], places: list[int]) -> None:
-    """What findings write is read back, from the first to the last rank."""
+def test_a_finding_names_its_ranks(ids: list[RankId], places: list[int]) -> None:
     wanted = {ids[place] for place in places}
-    finding = Finding("", place=labels(wanted))
-    assert named_ranks(row(ids), [finding]) == wanted
+    told = [id.label for id in wanted]
+    assert named_ranks(row(ids), [Finding("", evidence={"ranks": told})]) == wanted
+    assert named_ranks(row(ids), [Finding("", evidence={"ranks": dict.fromkeys(told)})]) == wanted
     for id in wanted:
         assert id in named_ranks(row(ids), [Finding("", place=id.label)])
 

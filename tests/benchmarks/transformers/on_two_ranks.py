@@ -18,7 +18,6 @@ MODES = (
     "--model hf_T5 --mode fsdp --activation checkpoint",
     "--model hf_ViT_large --mode tp",
     "--model hf_GPT2 --mode pipeline",
-    "--model hf_Bert --mode pipeline --schedule Interleaved1F1B --batch-size 8",
 )
 
 if __name__ == "__main__":

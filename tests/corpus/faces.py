@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.formats import text_format
 from milabench_ddp.report.tables import REPORT_TABLES, TABLES
 from tests.corpus.runs import RUNS
 from tests.fuzz.command import milabench
@@ -41,10 +43,19 @@ def report_faces(name: str) -> Iterator[tuple[str, str]]:
     yield "report.json", said("report", name, "--format", "json")
     yield "page.html", shown_page(said("report", name, "--format", "html"))
     yield "compat.txt", said("report", name, "--compat", *WIDE)
-    tables = [*TABLES, *REPORT_TABLES, *(METRICS if name in OF_SWEEPS else ())]
-    shown = [f"== {table}\n{said('report', name, '--table', table, *WIDE)}" for table in tables]
-    yield "tables.txt", "\n".join(shown)
+    yield "tables.txt", "\n".join(tables(name))
     yield "export.txt", exported(name)
+
+
+def tables(name: str) -> Iterator[str]:
+    """Each table of a run, of one report: to read it for each anew takes a minute in all."""
+    made, shown = report_of([name]), text_format(int(WIDE[1])).table
+    for table, of_rows in TABLES.items():
+        yield f"== {table}\n{shown(of_rows(made.rows))}"
+    for table, of_report in REPORT_TABLES.items():
+        yield f"== {table}\n{shown(of_report(made))}"
+    for table in ("steps", *(METRICS if name in OF_SWEEPS else ())):
+        yield f"== {table}\n{said('report', name, '--table', table, *WIDE)}"
 
 
 def exported(*runs: str) -> str:

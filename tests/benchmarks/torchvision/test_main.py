@@ -15,13 +15,12 @@ torchvision = program("torchvision")
 torchvision_ddp = program("torchvision_ddp")
 
 
-@pytest.mark.parametrize("module", [torchvision, torchvision_ddp])
 @pytest.mark.parametrize(
-    "argv",
+    ("module", "argv"),
     [
-        ["--loader", "synthetic"],
-        ["--loader", "pytorch", "--num-workers", "0", "--precision", "bf16"],
-        ["--precision", "amp", "--channels-last"],
+        (torchvision, ["--loader", "synthetic"]),
+        (torchvision, ["--loader", "pytorch", "--num-workers", "0", "--precision", "bf16"]),
+        (torchvision_ddp, ["--precision", "amp", "--channels-last"]),
     ],
 )
 def test_training_on_one_device(wire, module, argv):

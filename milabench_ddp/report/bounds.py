@@ -130,14 +130,15 @@ def _pairs(row: Row) -> Iterator[Bounded]:
 def _collectives(row: Row) -> Iterator[Bounded]:
     """Of the job on all nodes, or of that of each node."""
     nodes = nodes_of_job(row)
-    told = (process.record for process in row.counted)
-    for those in grouped((each.node if nodes == 1 else "", each) for each in told).values():
+    by_node = grouped((each.record.node if nodes == 1 else "", each) for each in row.counted)
+    for processes in by_node.values():
+        those = [process.record for process in processes]
         where = tuple(dict.fromkeys(record.node for record in those))
         tables = {
             name: tuple(chain.from_iterable(each.tables.get(name, ()) for each in those))
             for name in ("comm", "comm_fit")
         }
-        for operation in operations_of(replace(row, tables=tables)):
+        for operation in operations_of(replace(row, tables=tables, processes=tuple(processes))):
             if limit := _of_collective(row, operation, those, nodes):
                 what = f"{operation.key[0]} of {operation.key[-1]} ranks"
                 yield Bounded(what, "", where, _reached(operation), limit)

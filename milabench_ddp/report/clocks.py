@@ -63,10 +63,11 @@ def slowdowns(monitored: Iterable[Monitored]) -> list[Slowdown]:
     launches = grouped((device.label, device) for device in monitored)
     parts = {label: _by_cause(devices) for label, devices in launches.items()}
     free = {label: _clock(parts[label][None]) for label in launches}
+    of_all = mean(free.values())
     found = []
     for label, devices in launches.items():
         highest = mapping_or_empty(devices[0].accelerator.get("clocks_max")).get("sm")
-        usual = next(iter(known([free[label], mean(free.values()), highest])), NAN)
+        usual = next(iter(known([free[label], of_all, highest])), NAN)
         for cause in CAUSES:
             held = parts[label][cause]
             share = math.fsum(stretch.steps for stretch in held) / len(devices)

@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from ..events import NAN_LOSS, Outcome, Status, Verdict, exit_reason
 from ..results.rate_columns import RateColumns, joined
-from ..results.rates import why_nothing_measured
 from ..results.records import Payload, Record, Run, unit_of
 from .grouping import grouped
 from .ranks.rank_launch import LaunchKey
@@ -45,13 +44,9 @@ class ProcessResult(Struct, frozen=True, dict=True):
             return Verdict(Outcome.FAILED, self.unmeasured)
         return verdict
 
-    @cached_property
-    def unmeasured(self) -> str:
-        return why_nothing_measured(record.told for record in self._job)
-
     @property
-    def _job(self) -> Sequence[Record]:
-        return self.run.jobs.get(self.record.job, [self.record])
+    def unmeasured(self) -> str:
+        return self.run.unmeasured[self.record.job]
 
     @property
     def status(self) -> Status:
@@ -84,8 +79,8 @@ class ProcessResult(Struct, frozen=True, dict=True):
 
     @property
     def _summed(self) -> Sequence[Record]:
-        telling = [record for record in self._job if record.told.usable]
-        return telling if telling and telling[0] is self.record else []
+        telling = (record for record in self.run.jobs[self.record.job] if record.told.usable)
+        return [self.record, *telling] if next(telling, None) is self.record else []
 
     @property
     def steady(self) -> Steady:

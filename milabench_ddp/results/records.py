@@ -17,7 +17,7 @@ from .columns import MetricColumn, NumberColumn, Scratch
 from .defects import DefectKind, FileDefect
 from .rank import Rank
 from .rate_columns import Rates
-from .rates import RateCounts
+from .rates import RateCounts, why_nothing_measured
 from .rates import is_finite as is_finite
 from .state import BenchmarkState, RunState
 
@@ -235,6 +235,12 @@ class Run(Struct, frozen=True, dict=True):
         for record in self.records:
             jobs.setdefault(record.job, []).append(record)
         return jobs
+
+    @cached_property
+    def unmeasured(self) -> Mapping[tuple[str, ...], str]:
+        """Why no rate can be made of what the processes of each job told; empty if one can."""
+        jobs = self.jobs.items()
+        return {job: why_nothing_measured(each.told for each in those) for job, those in jobs}
 
     @cached_property
     def missing(self) -> Mapping[str, Sequence[str]]:

@@ -100,11 +100,10 @@ def test_without_step_times_the_step_is_the_mean_that_the_program_reported() -> 
 
 def test_a_launch_is_successful_where_all_its_processes_are() -> None:
     def process(name: str, repeat: str, outcome: str) -> ProcessResult:
-        run = Run(Path(name), None, (), ())
         tag = ["b", repeat, "D0"]
         told = RateCounts(usable=1)
         record = Record(Path("b.data"), {"tag": tag}, end={"outcome": outcome}, told=told)
-        return ProcessResult(run, record)
+        return ProcessResult(Run(Path(name), None, (record,), ()), record)
 
     ended = (
         process("r", "R0", "ok"),

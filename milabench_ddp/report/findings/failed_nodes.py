@@ -1,5 +1,6 @@
 """Findings about nodes of a validation where a benchmark broke or hung, and elsewhere did not."""
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 
@@ -32,14 +33,14 @@ def failed_on_node(row: Row) -> Finds:
     well = sum(each.status is Status.OK for each in alone)
     if len(broke) > well:
         return
+    own = Counter(each.record.node for each in alone)
     for node, found in grouped((each.record.node, each) for each in broke).items():
         first = found[0]
-        own = sum(each.record.node == node for each in alone)
         evidence = {"processes": len(found), "outcome": first.status, "ok": well}
         words = {
             "node": node,
             "broke": len(found),
-            "own": own,
+            "own": own[node],
             "outcome": "took too long" if first.status is Status.TIMEOUT else "failed",
             "reason": first.verdict.reason if first.verdict else "",
             "well": well,

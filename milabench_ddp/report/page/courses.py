@@ -34,9 +34,10 @@ MOST_NAMED = 4
 
 def courses_of(row: Row, findings: Sequence[Finding]) -> Iterator[Course]:
     """The charts of a benchmark, in the order of its section, with what the findings name."""
-    yield from _rates(row, findings)
+    places = "\n".join(finding.place for finding in findings)
+    yield from _rates(row, places)
     yield from _steps(row, findings)
-    yield from _devices(row.monitored, findings)
+    yield from _devices(row.monitored, places)
 
 
 def choose(
@@ -76,15 +77,15 @@ def named_ranks(row: Row, findings: Iterable[Finding]) -> set[RankId]:
     return {id for id in ids if not named.isdisjoint((id.label, id.name, id.rank))}
 
 
-def is_named(label: str, findings: Iterable[Finding]) -> bool:
+def is_named(label: str, places: str) -> bool:
     # `GPU 1` is not in `GPU 12`, nor in `GPU 1 of node-2`
-    word = re.compile(rf"(?<![\w.]){re.escape(label)}(?![\w.]| of )")
-    return any(word.search(finding.place) for finding in findings)
+    word = rf"(?<![\w.]){re.escape(label)}(?![\w.]| of )"
+    return label in places and re.search(word, places) is not None
 
 
-def _rates(row: Row, findings: Sequence[Finding]) -> Iterator[Course]:
+def _rates(row: Row, places: str) -> Iterator[Course]:
     processes = measuring(row)
-    named = [process for process in processes if is_named(process.record.tag, findings)]
+    named = [process for process in processes if is_named(process.record.tag, places)]
     chosen = choose(processes, attrgetter("rate"), BY_RATE, named)
     shown = [(f"{process.record.tag}{word}", process) for process, word in chosen]
     yield from rate_course(shown, row.unit)
@@ -178,8 +179,8 @@ def _steps(row: Row, findings: Sequence[Finding]) -> Iterator[Course]:
         yield Course(OWN, title, "step", "ms", tuple(own), shaded)
 
 
-def _devices(monitored: Sequence[Monitored], findings: Sequence[Finding]) -> Iterator[Course]:
-    named = [device for device in monitored if is_named(device.label, findings)]
+def _devices(monitored: Sequence[Monitored], places: str) -> Iterator[Course]:
+    named = [device for device in monitored if is_named(device.label, places)]
     seen, begins = {}, []
     for device, word in choose(monitored, _clock, BY_CLOCK, named):
         samples = device.process.record.samples.get(device.device, ())

@@ -55,7 +55,7 @@ def test_a_place_that_names_no_rank(place: str) -> None:
     ],
 )
 def test_a_label_is_named_as_a_whole(label: str, place: str, named: bool) -> None:
-    assert is_named(label, [Finding("", place=place)]) is named
+    assert is_named(label, f"rank 3\n{place}\nrank 5") is named
 
 
 def test_few_are_all_chosen_of_many_the_ends() -> None:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ..codec import about
 from ..errors import shortened
 from ..events import NAN_LOSS, NO_RATE, NO_USABLE_RATE, OUT_OF_MEMORY, Outcome
+from ..results.records import Payload, mapping_or_empty
 from .failures import NO_RECORDS, CellState, decisive_failure, is_of, state_of_failure
 from .finding import filled
 from .grouping import grouped
@@ -21,6 +22,7 @@ from .output import BAR
 LONGEST = 160  # characters of a cause
 LAST_LINES = 5  # of an output without an exception: one of them may say why it ended
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|\d+")
+_BATCH = re.compile(r"-{0,2}(?:[a-z]+[-_])*batch[-_]?size")
 _NO_WORDS = re.compile(r"[\s^~|+=*_-]*")  # a line without any
 _FROM = "The above exception was the direct cause of the following exception:"
 _SENTENCE_END = re.compile(r"(?<=[.!]) (?=[A-Z])")
@@ -53,12 +55,12 @@ _KINDS = [
     _Kind(r"out of memory.* capacity of (?P<size>\S+ \S+) .*\bProcess (?P<pid>\d+) has "
           r"(?P<held>\S+ GiB)",
           "out of GPU memory ({size}), of which process {pid} holds {held}",
-          "see whose it is (`ps -fp {pid}`), and end it; else a smaller batch"),
+          "see whose it is (`ps -fp {pid}`), and end it; else a smaller batch{smaller}"),
     _Kind(rf"(?:{OUT_OF_MEMORY.pattern})(?:.* capacity of (?P<size>\S+ \S+)"
           r"(?:.* memory (?P<peak>\S+ \S+) is allocated)?|"
           r".*; (?P<total>\S+ \S+) total capacity)?",
           "out of GPU memory[ ({size})][ ({total})][: {peak} in tensors]",
-          "a smaller batch"),
+          "a smaller batch{smaller}"),
     _Kind(r"No module named '?(?P<module>(?P<package>\w+)\.[\w.]+)", "no module {module}",
           "the installed {package} lacks it: install a version that has it"),
     _Kind(r"No module named '?(?P<module>\w+)", "no module {module}",
@@ -111,8 +113,8 @@ def causes_of(report: Report, *, cancelled: bool = False) -> tuple[Cause, ...]:
             continue
         reason = _NUMBER.sub("0", _untagged(failure))
         alike = [each for each in own if _NUMBER.sub("0", _untagged(each)) == reason]
-        text, advice = cause_of(failure)
-        key, where = _NUMBER.sub("0", text), _where(failure, alike, rows.get(name))
+        text, advice = cause_of(failure, row.config if (row := rows.get(name)) else {})
+        key, where = _NUMBER.sub("0", text), _where(failure, alike, row)
         known = found.get(key, Cause(text, advice, (), (), failure))
         names = tuple(dict.fromkeys((*known.benchmarks, name)))
         wheres = tuple(dict.fromkeys((*known.where, where)))
@@ -124,7 +126,7 @@ def _untagged(failure: Failure) -> str:
     return failure.reason.replace(f"{failure.tag}: ", "") if failure.tag else failure.reason
 
 
-def cause_of(failure: Failure) -> tuple[str, str]:
+def cause_of(failure: Failure, config: Payload) -> tuple[str, str]:
     """What went wrong, in one line, and what to do about it."""
     failure = replace(failure, reason=_untagged(failure))
     state = state_of_failure(failure)
@@ -139,8 +141,17 @@ def cause_of(failure: Failure) -> tuple[str, str]:
             if found := re.search(kind.pattern, text, re.IGNORECASE):
                 known = {name: word for name, word in found.groupdict().items() if word}
                 quoted = {name: shlex.quote(word) for name, word in known.items()}  # to be pasted
+                quoted["smaller"] = _half_batch(failure.benchmark, config)
                 return filled(kind.text, known) or _plain(text), filled(kind.advice, quoted)
     return _unknown(failure, state, shown), ""
+
+
+def _half_batch(name: str, config: Payload) -> str:
+    for option, size in mapping_or_empty(config.get("argv")).items():
+        if _BATCH.fullmatch(option) and str(size).isdecimal() and int(size) > 1:
+            half = shlex.quote(f"{name}.argv.{option}={int(size) // 2}")
+            return f", such as half of it: --override {half}"
+    return ""
 
 
 def _plain(text: str) -> str:

@@ -111,7 +111,7 @@ def report(*failures: Failure, processes: int = 1, **verdicts: Verdict) -> Repor
 def test_the_cause_is_what_the_output_ends_with(
     reason: str, lines: tuple[str, ...], cause: str, advice: str
 ) -> None:
-    said, what_to_do = cause_of(failure(reason=reason, lines=lines, rank=3))
+    said, what_to_do = cause_of(failure(reason=reason, lines=lines, rank=3), {})
     assert said == cause
     assert advice in what_to_do
     assert bool(advice) == bool(what_to_do)
@@ -138,8 +138,23 @@ def test_the_cause_is_what_the_output_ends_with(
 )
 def test_how_much_memory_there_is_and_who_holds_it(said: str, cause: str) -> None:
     raised = f"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB{said}"
-    text, _ = cause_of(failure(reason=f"exit status 1: {raised}"))
+    text, _ = cause_of(failure(reason=f"exit status 1: {raised}"), {})
     assert text == f"out of GPU memory{cause}"
+
+
+@pytest.mark.parametrize(
+    ("argv", "half"),
+    [
+        ({"--batch-size": 32}, ", such as half of it: --override b.argv.--batch-size=16"),
+        ({"--micro-batch-size": 1}, ""),
+        (["train", "--batch-size", "64"], ""),
+        ({}, ""),
+    ],
+)
+def test_where_the_batch_is_known_half_of_it_is_advised(argv: object, half: str) -> None:
+    said = "exit status 1: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB."
+    text, advice = cause_of(failure(reason=said), {"argv": argv})
+    assert (text, advice) == ("out of GPU memory", f"a smaller batch{half}")
 
 
 def test_failures_that_differ_only_in_numbers_are_one_and_the_most_frequent_is_first() -> None:

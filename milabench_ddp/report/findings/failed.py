@@ -73,6 +73,7 @@ def nan_loss(measured: Measurements) -> Finds:
 
 
 def _by_benchmark(measured: Measurements, name: str) -> Finds:
+    configs = {row.name: row.config for row in measured.rows}
     meant = [failure for failure in measured.failures if _finding_of(failure) == name]
     for benchmark, failures in grouped((each.benchmark, each) for each in meant).items():
         first = decisive_failure(benchmark, failures, measured.runs) or failures[0]
@@ -80,7 +81,7 @@ def _by_benchmark(measured: Measurements, name: str) -> Finds:
         who = first.tag if first.tag and first in failures else benchmark
         words = {"who": who, "reason": first.reason, "several": count if count > 1 else None}
         evidence = {"failures": count, "outcome": first.outcome, "rank": first.rank}
-        _, advice = cause_of(first)
+        _, advice = cause_of(first, configs.get(benchmark, {}))
         yield Found(first.tag or "", evidence, words, benchmark, advice=advice)
 
 

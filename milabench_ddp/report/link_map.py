@@ -67,13 +67,14 @@ def _slow_links(ways: Floats, both: Floats) -> Iterator[SlowCandidate]:
     known = np.isfinite(ways)
     count = math.log(3 * known.sum())  # ways and pairs, and two kinds of noise
     scores = np.zeros_like(ways)
-    for links, counted in ((ways, known), (both, np.triu(np.isfinite(both)))):
-        values = np.sort(links[counted])
+    for links, counted, of_pair in ((ways, known, 2), (both, np.triu(np.isfinite(both)), 1)):
+        values = links[counted]
         if len(values) < FEWEST_LINKS:
             continue
         below = np.median(values) - links
-        # Noise is all but the slowest one, or what most have
-        for noise, freedom in (noise_of(values[1:]), robust_noise(values)):
+        # Noise is all but the slowest pair, or what most have
+        others = values[np.argsort(np.fmin(links, links.T)[counted])][of_pair:]
+        for noise, freedom in (noise_of(others), robust_noise(values)):
             scores = np.fmax(scores, scored(below, noise, freedom, count))
     scores = np.fmax(scores, scores.T)
     is_first = ~(ways > ways.T) & known

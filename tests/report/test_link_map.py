@@ -40,6 +40,15 @@ def test_one_slow_link_is_a_link(link: tuple[int, int], back: bool) -> None:
     assert np.argwhere(part.links).tolist() == [list(link)]
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_link_of_four_ends_is_found_where_both_its_ways_are_slow(seed: int) -> None:
+    """The way back of the slowest one is no noise of the others."""
+    made = speeds(4, seed)
+    made[1, 2] *= 0.6
+    made[2, 1] *= 0.6
+    assert [(shape, {*ends}) for shape, ends in named(made)] == [("link", {1, 2})]
+
+
 @pytest.mark.parametrize("node", [0, 15])
 def test_a_slow_row_is_an_end(node: int) -> None:
     made = speeds(16)

@@ -24,6 +24,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import TypeVar
 
 import torch
@@ -197,16 +198,18 @@ class Plants:
 class Slower:
     """Makes steps longer by a share, with work of the device: a sleep would give others its cores.
 
-    The work is products of small matrices, as many as take this share of the first steps.
+    The work is products of small matrices, for as long as this share of the first steps. A CPU does
+    them while it is called; for other devices one counts for what it took at first.
     """
 
     def __init__(self, share: float, device: torch.device) -> None:
         self._share, self._clock = share, clock_of(device)
+        self._is_host = device.type == "cpu"
         self._matrix = torch.zeros(SIDE, SIDE, device=device)
         self._seen = 0  # steps
         self._step_ms: list[float] = []
-        self._products = 0.0  # for each step
-        self._owed = 0.0
+        self._product_ms = self._more_ms = 0.0  # of one, and for each step
+        self._owed_ms = 0.0
 
     def begin(self) -> None:
         """Work, at the beginning of a step."""
@@ -214,10 +217,15 @@ class Slower:
             return
         if self._seen in TIMED:
             self._mark = self._clock.mark()
-        self._owed += self._products
-        while self._owed >= 1:
-            torch.mm(self._matrix, self._matrix)
-            self._owed -= 1
+        self._owed_ms += self._more_ms
+        while self._owed_ms > 0:
+            if self._is_host:
+                begin = self._clock.mark()
+                torch.mm(self._matrix, self._matrix)
+                self._owed_ms -= self._until_now(begin)
+            else:
+                torch.mm(self._matrix, self._matrix)
+                self._owed_ms -= self._product_ms
 
     def end(self) -> None:
         """Learn how long the first steps take."""
@@ -230,8 +238,8 @@ class Slower:
             begin = self._clock.mark()
             for _ in range(PRODUCTS):
                 torch.mm(self._matrix, self._matrix)
-            product_ms = max(self._until_now(begin) / PRODUCTS, 1e-6)
-            self._products = self._share * min(self._step_ms) / product_ms
+            self._product_ms = max(self._until_now(begin) / PRODUCTS, 1e-6)
+            self._more_ms = self._share * median(self._step_ms)
         self._seen += 1
 
     def _until_now(self, begin: object) -> float:

@@ -1,7 +1,9 @@
 """``milabench validate --rehearse``: plant faults, one at a time, and say which are found.
 
 Each fault is a run of its own, of the benchmark that can show it, on another node each time. The
-first runs have none, so that it is seen whether a node fails without a fault.
+first runs have none, so that it is seen whether a node fails without a fault, and which defects can
+be seen. What is slowed down is slowed by half as much again: what these runs promise is tested, on
+quiet nodes with a small defect, and on noisy ones with a large one.
 """
 
 import io
@@ -20,8 +22,11 @@ from ..options.suite import RunOptions, ValidateOptions
 from ..render.blocks import Headline, TableBlock
 from ..render.text import text_of
 from ..report.assemble import report_of
-from ..report.model import Report
+from ..report.links import between_nodes, least_told
+from ..report.model import Report, Row
 from ..report.node_verdict import Word
+from ..report.statistics.values import NAN, known, median
+from ..report.validation.peers import judged
 from ..results.read_state import read_header
 from ..results.run_dir import RunDir, default_name
 from ..table import Column, table_from
@@ -29,22 +34,24 @@ from . import final_report, run, setup
 
 CHOSEN = ("select", "level", "resume", "detach", "until")  # by the rehearsal itself
 CONTROL = "nothing"  # these runs have no fault
+MARGIN = 1.5  # of the logarithm of what is left of a rate: other runs have other noise
+MOST = 0.97  # slower, as a fraction: more takes too long
 
 
 class Fault(Struct, frozen=True):
     """What is planted, and in which benchmark."""
 
     name: str
-    text: str  # of ``MILABENCH_PLANT``, with {node} and {other}, which are ranks of nodes
-    benchmark: str
+    text: str  # of ``MILABENCH_PLANT``, with {node} and {other}, ranks of nodes, and {size}
+    benchmark: str  # several with commas
     least_nodes: int = 1
     on_gpus: bool = False
 
 
 FAULTS = (
-    Fault(CONTROL, CONTROL, "membw-triad"),
-    Fault("a slow device", "slow:0.5@{node}", "membw-triad", 3),
-    Fault("a slow link", "delay_link:50@{node}..{other}", "pairs", 4),
+    Fault(CONTROL, CONTROL, "membw-triad,bits,pairs"),
+    Fault("a slow device", "slow:{size:.4g}@{node}", "membw-triad", 3),
+    Fault("a slow link", "delay_link:{size:.4g}@{node}..{other}", "pairs", 4),
     Fault("a bit that flips once", "flip:7@{node}", "bits"),
     Fault("a bit that is always wrong", "flip_always:7@{node}", "bits", 3),
     Fault("a hang", "hang:20@{node}", "membw-triad", 2),
@@ -67,6 +74,7 @@ class FaultTrials(Struct):
     missed: int = 0
     accused: int = 0  # nodes that fail without a fault
     nodes: set[str] = field(default_factory=set)
+    slower: float = NAN  # by how much at most, as a fraction
     findings: list[str] = field(default_factory=list)
     smallest: float = 0.0  # defect that would have been found where one was missed, as a fraction
     why_not: str = ""
@@ -103,6 +111,7 @@ def _by(line: FaultTrials) -> str:
 
 COLUMNS = (
     Column("planted", "", "fault.name"),
+    Column("slower by", ".0%", "slower", unknown=""),
     Column("times", "d", "times"),
     Column("its node fails", "d", "failed"),
     Column("it is named", "d", "named"),
@@ -134,7 +143,9 @@ def _rehearse(options: ValidateOptions, lines: list[FaultTrials]) -> None:
     profile = setup.resolve_runner(options, system := setup.read_system_of(options))
     request = setup.node_request(options, system, profile)
     name, has_gpus = options.name or default_name(), True
+    names = [host.name for host in request.hosts]  # in the order of their ranks
     usual: set[tuple[str, tuple[str, ...]]] = set()
+    clean: list[Row] = []
     for number, fault in enumerate(FAULTS):
         said = f"rehearsal {name}: {fault.name}, {number + 1} of {len(FAULTS)}"
         print(said, file=sys.stderr, flush=True)
@@ -148,8 +159,13 @@ def _rehearse(options: ValidateOptions, lines: list[FaultTrials]) -> None:
             continue
         for repeat in range(options.repeat or 1):
             node = (number + repeat) % request.nodes
-            other = (node + 1) % request.nodes
-            text = fault.text.format(node=node, other=other)
+            ends = {"node": node, "other": (node + 1) % request.nodes}
+            planted = [end for key, end in ends.items() if f"{{{key}}}" in fault.text]
+            where = {names[end] for end in planted if end < len(names)}
+            lower, size = _size([row for row in clean if row.name == fault.benchmark], where)
+            text = fault.text.format(**ends, size=size)
+            if "{size" in fault.text:
+                line.slower = max(lower, line.slower)  # of NaN the first is the largest
             try:
                 folder = _run(options, fault, text, f"{name}.{number}.{repeat}")
             except SelectionError as error:
@@ -158,22 +174,39 @@ def _rehearse(options: ValidateOptions, lines: list[FaultTrials]) -> None:
                 line.why_not = f"not planted: {error}"
                 break
             report = report_of([folder.path])
-            # hosts are in the order of their ranks, as others are by name
-            names = [host.name for host in request.hosts]
-            names = names or sorted((each.node for each in report.verdicts), key=natural)
-            ends = {"{node}": node, "{other}": other}
-            planted = [end for key, end in ends.items() if key in fault.text]
-            where = {names[end] for end in planted if end < len(names)}
             line.add(report, where, usual)
             if fault.name == CONTROL:
+                clean += report.rows
                 usual |= _findings(report)
                 has_gpus = read_header(folder).machine["accelerators"]["arch"] != "cpu"
+                names = names or sorted((each.node for each in report.verdicts), key=natural)
+
+
+def _size(rows: Sequence[Row], nodes: Collection[str]) -> tuple[float, float]:
+    """By how much a device, or the links between nodes, are slower, and what is planted for it.
+
+    Args:
+        rows: of the benchmark, without a fault.
+        nodes: where it is planted.
+
+    Returns:
+        a fraction; a share of a step, or milliseconds of a message.
+    """
+    if kinds := list(filter(None, map(between_nodes, rows))):
+        seen = [least_told(kind, nodes) for kind in kinds]
+        told = (pair for row in rows for pair in row.tables.get("pair", ()) if pair["ways"] == 1)
+        unit = median(pair["bytes"] / 1e6 / pair["best_gb_s"] for pair in told)
+    else:
+        seen = known(each.smallest for row in rows for each in judged(row))
+        unit = 1.0
+    lower = min(1 - (1 - max(seen, default=1.0)) ** MARGIN, MOST)
+    return lower, unit * lower / (1 - lower)
 
 
 def _run(options: ValidateOptions, fault: Fault, text: str, name: str) -> RunDir:
     asked: RunOptions = replace(
         options.of_run(),
-        select=(fault.benchmark,),
+        select=tuple(fault.benchmark.split(",")),
         override=(*options.override, f"*.env.{PLANT}={text}"),
         name=name,
         repeat=None,

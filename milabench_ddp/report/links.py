@@ -2,10 +2,11 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..hostlist import natural
 from ..numerics import Floats, np
@@ -17,6 +18,7 @@ from .once import once
 from .statistics.values import median
 
 SLOW = 0.2  # below the median of the pairs within a node, whose paths are not all alike
+LEFT = [math.exp(-0.05 * 1.25**step) for step in range(25)]  # of the rate of a link, as is tried
 MOST_CELLS = 8  # of a map for each link that is known
 WITHIN, BETWEEN, ONE_WAY = "within a node", "between nodes", "one way"
 
@@ -169,6 +171,22 @@ def slow_links(row: Row) -> list[SlowLinks]:
     if kind_between := between_nodes(row):
         found += _slow_between(kind_between)
     return found
+
+
+def least_told(kind: LinkKind, nodes: Collection[str]) -> float:
+    """By which fraction the links between two nodes must be slower to be told, beside the others.
+
+    In steps of a quarter of its logarithm; 1 if they are never told.
+    """
+    own = {*nodes}
+    for left in LEFT:
+        links = [
+            replace(link, best_gb_s=link.best_gb_s * left ** (own == {*link.nodes}))
+            for link in kind.links
+        ]
+        if any(own.issuperset(each.nodes) for each in _slow_between(LinkKind(kind.name, links))):
+            return 1 - left
+    return 1.0
 
 
 def _slow_between(kind: LinkKind) -> Iterator[SlowLinks]:

@@ -1,8 +1,11 @@
 """Rehearsals: what is planted where, and what is said of it. The runs are made up; one is real."""
 
+import math
 import re
 from collections.abc import Callable
+from itertools import permutations
 
+import numpy as np
 import pytest
 
 from milabench_ddp.cli import main
@@ -11,8 +14,10 @@ from milabench_ddp.config.conditions import MachineFacts
 from milabench_ddp.config.load import SuiteRequest, load
 from milabench_ddp.errors import SelectionError
 from milabench_ddp.options.suite import RunOptions
+from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.validation.peers import judged
 from milabench_ddp.results.run_dir import RunDir
-from tests.support.result_files import config, end, line, rates, start, write, write_state
+from tests.support.result_files import config, end, line, rates, start, told, write, write_state
 from tests.support.workplace import EMIT, Workplace
 
 PLACE = ("--device", "cpu", "--gpus", "1", "--nodes", "4", "--name", "mine")
@@ -36,8 +41,11 @@ def rehearsed(tmp_path, monkeypatch, capsys):
     """Rehearses on a made-up cluster; returns the exit code, the rows, and the options of runs."""
     monkeypatch.setenv("COLUMNS", "400")
 
-    def rehearse_on(cluster: Cluster, *words: str) -> tuple[int, dict[str, list[str]], list]:
+    def rehearse_on(
+        cluster: Cluster, *words: str, noise: float = 0.01
+    ) -> tuple[int, dict[str, list[str]], list]:
         asked: list[RunOptions] = []
+        rng = np.random.default_rng(0)
 
         def made_up(options: RunOptions) -> int:
             asked.append(options)
@@ -45,20 +53,29 @@ def rehearsed(tmp_path, monkeypatch, capsys):
             broken, folder = cluster(options, text), tmp_path / "runs" / str(options.name)
             for rank in range(4):
                 node = f"node{rank}"
-                of = config("b", device=0, tag=["b", "D0", node], tags=["validate"],
-                            env={"MILABENCH_PLANT": text})  # fmt: skip
+                name, env = options.select[0], {"MILABENCH_PLANT": text}
+                tag = [name, "D0", node]
+                of = config(name, device=0, tag=tag, tags=["validate"], env=env)
                 how = end(1, outcome="failed", reason="it broke") if node in broken else None
-                seen = rates([100.0, 101.0, 99.0] * 20)
+                seen = rates(100 * np.exp(rng.normal(0, noise, 60)))
                 parts = line("meta", {"node": node}), start(), seen, how or end(0, outcome="ok")
-                write(folder, f"b.D0.{node}", of, *parts)
-            write_state(folder, "failed" if broken else "ok", {"b": "failed" if broken else "ok"},
-                        machine={"accelerators": {"arch": "cpu"}})  # fmt: skip
+                write(folder, ".".join(tag), of, *parts)
+            if text == rehearse.CONTROL:
+                pairs = [
+                    {"from": i, "to": j, "ways": 1, "nodes": [f"node{i}", f"node{j}"],
+                     "bytes": 10**7, "gb_s": 1.0, "best_gb_s": math.exp(noise * rng.normal())}
+                    for i, j in permutations(range(4), 2)
+                ]  # fmt: skip
+                links = [told(pair=pair) for pair in pairs]
+                write(folder, "pairs", config("pairs"), start(), *links, rates([1.0]), end(0))
+            how = "failed" if broken else "ok"
+            write_state(folder, how, {name: how}, machine={"accelerators": {"arch": "cpu"}})
             return int(bool(broken))
 
         monkeypatch.setattr(run, "main", made_up)
         code = main(["validate", "--rehearse", *PLACE, "--base", str(tmp_path), *words])
         shown = capsys.readouterr()
-        assert shown.err.count("rehearsal mine: ") == len(rehearse.FAULTS)
+        assert shown.err.count("rehearsal ") == len(rehearse.FAULTS)
         headline, header, *rows = shown.out.splitlines()
         assert headline.startswith("REHEARSAL: ")
         names = [cell.strip() for cell in header.split("|")]
@@ -137,8 +154,40 @@ def test_what_runs_has_its_fault_and_a_name_of_its_own(rehearsed):
         assert each.repeat is None
         assert each.config == "validate"
     texts = [planted_in(each) for each in asked]
-    assert texts[:4] == ["nothing", "nothing", "slow:0.5@1", "slow:0.5@2"]
-    assert texts[4:6] == ["delay_link:50@2..3", "delay_link:50@3..0"]
+    kinds = [re.sub(r":[\d.]+@", "@", text) for text in texts]
+    assert kinds[:4] == ["nothing", "nothing", "slow@1", "slow@2"]
+    assert kinds[4:6] == ["delay_link@2..3", "delay_link@3..0"]
+    assert asked[0].select == ("membw-triad", "bits", "pairs")
+    assert asked[2].select == ("membw-triad",)
+
+
+def planted_sizes(asked: list[RunOptions]) -> tuple[float, float]:
+    """By how much a device is slower and a link, as fractions; a message takes 10 ms."""
+    texts = {planted_in(each) for each in asked}
+    (share,) = {float(each[5:].partition("@")[0]) for each in texts if each.startswith("slow:")}
+    (ms,) = {float(each[11:].partition("@")[0]) for each in texts if each.startswith("delay_link:")}
+    return share / (1 + share), ms / (10 + ms)
+
+
+def test_a_defect_is_larger_than_what_runs_without_one_promise_to_show(rehearsed, tmp_path):
+    """By half, as logarithms: a small one on quiet nodes, a large one on noisy ones."""
+    _, table, (*asked, _) = rehearsed(all_found, noise=0.001)
+    slower = planted_sizes(asked)
+    row = next(row for row in report_of([tmp_path / "runs/mine.0.0"]).rows if row.name != "pairs")
+    smallest = max(each.smallest for each in judged(row))
+    assert slower[0] == pytest.approx(1 - (1 - smallest) ** 1.5, rel=1e-3)
+    assert 0.05 < smallest < slower[0] < 0.2
+    assert 0.05 < slower[1] < 0.2
+    shown = [table[name]["slower by"] for name in ("a slow device", "a slow link", "a hang")]
+    assert shown == [*(f"{each:.0%}" for each in slower), ""]
+
+
+def test_on_noisy_nodes_it_is_larger_but_never_so_large_that_it_takes_too_long(rehearsed):
+    _, _, (*noisy, _) = rehearsed(all_found, noise=0.3)
+    assert min(planted_sizes(noisy)) > 0.6
+    _, table, (*wild, _) = rehearsed(all_found, "--name", "again", noise=0.9)
+    assert planted_sizes(wild)[0] == pytest.approx(0.97, abs=1e-3)
+    assert {table[name]["slower by"] for name in ("a slow device", "a slow link")} == {"97%"}
 
 
 def test_hosts_have_the_ranks_of_their_system_file(rehearsed, tmp_path):
@@ -189,7 +238,7 @@ def test_what_it_chooses_itself_is_refused(words, capsys):
 
 
 def test_a_fault_is_planted_in_benchmarks_that_the_shipped_suite_has(tmp_path):
-    names = tuple({fault.benchmark for fault in rehearse.FAULTS})
+    names = tuple({name for each in rehearse.FAULTS for name in each.benchmark.split(",")})
     facts = MachineFacts("cuda", 4, 8, 64, "GPU", 8e4, tmp_path)
     assert len(load(SuiteRequest("validate", select=names), facts).benchmarks) == len(names)
 
@@ -208,13 +257,13 @@ for step in range(20): rate(100.0 + step % 3)
 def test_a_real_rehearsal_writes_no_lists_of_nodes(at: Workplace) -> None:
     """With a program that heeds one fault, and an agent that heeds its own."""
     at.write("p.py", HEEDS)
-    names = {fault.benchmark for fault in rehearse.FAULTS}
+    names = {name for each in rehearse.FAULTS for name in each.benchmark.split(",")}
     of = "{program: p.py, plan: {method: per_gpu}, tags: [validate], max_duration: 60}"
     at.write("mine.yaml", "\n".join(f"{name}: {of}" for name in names))
     done = at.milabench("validate", "mine.yaml", "--rehearse", *PLACE)
     assert done.code == 1, done.err
     rows = [[cell.strip() for cell in row.split("|")] for row in done.out.splitlines()]
-    found = {row[0]: row[2:4] for row in rows if len(row) > 4}
+    found = {row[0]: row[3:5] for row in rows if len(row) > 4}
     assert found["an early end"] == ["1", "0"]
     assert found["another variable"] == ["0", "1"]
     assert found["a hang"] == ["0", "0"]

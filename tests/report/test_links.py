@@ -1,9 +1,13 @@
 """Links between devices, from made-up runs whose truth is known."""
 
+import math
+from itertools import permutations
+
+import numpy as np
 import pytest
 
 from milabench_ddp.report.assemble import report_of
-from milabench_ddp.report.links import between_nodes, kinds_of, slow_links
+from milabench_ddp.report.links import between_nodes, kinds_of, least_told, slow_links
 from milabench_ddp.report.tables.bandwidth import links, pairs
 from tests.support.result_files import config, end, rates, start, told, write
 
@@ -57,6 +61,29 @@ def test_a_link_that_was_slow_for_a_moment_is_not_named(tmp_path):
     told_pairs += [pair(2, 3, 100.0), pair(3, 2, 100.0)]
     run_of(tmp_path, *told_pairs)
     assert findings(tmp_path) == []
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.1])
+def test_what_can_be_told_of_a_link_follows_the_noise_of_its_map(tmp_path, noise):
+    """Exactly a link that is slower by as much is told."""
+    speeds = np.exp(np.random.default_rng(0).normal(0, noise, (4, 4)))
+
+    def named(lower):
+        folder = tmp_path / str(lower)
+        run_of(folder, *(
+            pair(i, j, speeds[i, j] * (1 - lower * ({i, j} == {1, 2})),
+                 nodes=(f"n{i}", f"n{j}"))
+            for i, j in permutations(range(4), 2)
+        ))  # fmt: skip
+        (row,) = report_of([folder]).rows
+        return row, [each.nodes for each in slow_links(row)]
+
+    row, found = named(0)
+    assert found == []
+    least = least_told(between_nodes(row), ("n2", "n1"))
+    assert 5 * noise < -math.log(1 - least) < 20 * noise
+    assert named(least)[1] == [("n1", "n2")]
+    assert named(least / 1.3)[1] == []
 
 
 def test_a_sample_of_many_pairs_is_no_map(tmp_path):

@@ -37,4 +37,6 @@ def test_what_is_planted_is_found_and_nobody_else_is_accused(cluster, make_sweep
         assert table[fault][how] == table[fault]["times"] == "1", out
     assert {table[fault]["others fail"] for fault in CERTAIN} == {"0"}, out
     assert table["a hidden GPU"]["times"] == "0"
+    for fault in ("a slow device", "a slow link"):  # as large as the runs without a fault say
+        assert table[fault]["slower by"].endswith("%")
     assert not list(tmp_path.glob("runs/*/*_nodes.txt"))

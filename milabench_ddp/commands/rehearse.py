@@ -7,7 +7,6 @@ quiet nodes with a small defect, and on noisy ones with a large one.
 """
 
 import io
-import math
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import redirect_stdout
@@ -17,7 +16,7 @@ from msgspec import Struct, field
 
 from ..errors import SelectionError, count_text
 from ..hazards import PLANT
-from ..hostlist import hostlist, natural
+from ..hostlist import hostlist
 from ..options.suite import RunOptions, ValidateOptions
 from ..render.blocks import Headline, TableBlock
 from ..render.text import text_of
@@ -96,8 +95,8 @@ class FaultTrials(Struct):
             return
         if not found:
             self.missed += 1
-            missed = [each.smallest for each in report.verdicts if each.node in where]
-            self.smallest = max(self.smallest, *filter(math.isfinite, missed), 0.0)
+            missed = known(each.smallest for each in report.verdicts if each.node in where)
+            self.smallest = max([self.smallest, *missed])
         elif failing.intersection(where):
             self.failed += 1
         else:
@@ -164,8 +163,6 @@ def _rehearse(options: ValidateOptions, lines: list[FaultTrials]) -> None:
             where = {names[end] for end in planted if end < len(names)}
             lower, size = _size([row for row in clean if row.name == fault.benchmark], where)
             text = fault.text.format(**ends, size=size)
-            if "{size" in fault.text:
-                line.slower = max(lower, line.slower)  # of NaN the first is the largest
             try:
                 folder = _run(options, fault, text, f"{name}.{number}.{repeat}")
             except SelectionError as error:
@@ -175,11 +172,13 @@ def _rehearse(options: ValidateOptions, lines: list[FaultTrials]) -> None:
                 break
             report = report_of([folder.path])
             line.add(report, where, usual)
+            if "{size" in fault.text:
+                line.slower = max(lower, line.slower)  # of NaN the first is the largest
             if fault.name == CONTROL:
                 clean += report.rows
                 usual |= _findings(report)
                 has_gpus = read_header(folder).machine["accelerators"]["arch"] != "cpu"
-                names = names or sorted((each.node for each in report.verdicts), key=natural)
+                names = names or [each.node for each in report.verdicts]
 
 
 def _size(rows: Sequence[Row], nodes: Collection[str]) -> tuple[float, float]:
@@ -192,13 +191,16 @@ def _size(rows: Sequence[Row], nodes: Collection[str]) -> tuple[float, float]:
     Returns:
         a fraction; a share of a step, or milliseconds of a message.
     """
-    if kinds := list(filter(None, map(between_nodes, rows))):
-        seen = [least_told(kind, nodes) for kind in kinds]
-        told = (pair for row in rows for pair in row.tables.get("pair", ()) if pair["ways"] == 1)
-        unit = median(pair["bytes"] / 1e6 / pair["best_gb_s"] for pair in told)
-    else:
-        seen = known(each.smallest for row in rows for each in judged(row))
-        unit = 1.0
+    of_links = [least_told(kind, nodes) for kind in map(between_nodes, rows) if kind]
+    seen = of_links or known(each.smallest for row in rows for each in judged(row))
+    unit = 1.0
+    if of_links:
+        unit = median(
+            pair["bytes"] / 1e6 / pair["best_gb_s"]
+            for row in rows
+            for pair in row.tables.get("pair", ())
+            if pair["ways"] == 1
+        )
     lower = min(1 - (1 - max(seen, default=1.0)) ** MARGIN, MOST)
     return lower, unit * lower / (1 - lower)
 

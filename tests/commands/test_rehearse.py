@@ -216,6 +216,7 @@ def test_what_cannot_be_planted_is_no_miss(rehearsed):
     code, table, _ = rehearsed(without_pairs)
     assert code == 0
     assert table["a slow link"]["by"] == "not planted: nothing to run"
+    assert table["a slow link"]["slower by"] == ""
 
 
 def test_a_rehearsal_that_is_cancelled_ends_and_shows_what_it_has(monkeypatch, tmp_path, capsys):

@@ -16,7 +16,7 @@ from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
-from .errors import RunDirError
+from .errors import RunDirError, disk_errors
 from .files import read_bytes, replace_file
 from .hidden import SECRETS
 from .visible import NUMBERS, in_line
@@ -146,12 +146,10 @@ def write_record(path: Path, record: object, *, is_durable: bool = True) -> None
     Raises:
         RunDirError: it cannot be written, for example because the disk is full.
     """
-    try:
+    with disk_errors("write", path):
         path.parent.mkdir(exist_ok=True)
         content = encode_indented(SECRETS.hide_all(plain(record)))
         replace_file(path, content, is_durable=is_durable)
-    except OSError as error:
-        raise RunDirError(f"cannot write {path}: {error.strerror}") from error
 
 
 def read_record(path: Path, kind: type[T], prepared: Callable[[bytes], bytes] = bytes) -> T:

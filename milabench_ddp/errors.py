@@ -80,6 +80,19 @@ def contained(tell: Callable[[Exception], object]) -> Iterator[None]:
         tell(error)
 
 
+@contextmanager
+def disk_errors(doing: str, path: os.PathLike[str], advice: str = "") -> Iterator[None]:
+    """Name the file or the folder in an error of the system: ``cannot write a/b: Not a directory``.
+
+    Raises:
+        RunDirError: the block raised an OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise RunDirError(f"cannot {doing} {path}: {error.strerror or error}{advice}") from error
+
+
 def reason_of(error: Exception) -> str:
     """Why something failed, as one sentence; an error that is not milabench's has its place."""
     if isinstance(error, MilabenchError):

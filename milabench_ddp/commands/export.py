@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..errors import RunDirError, SelectionError, count_text, one_of
+from ..errors import SelectionError, count_text, disk_errors, one_of
 from ..options.reading import ExportOptions
 from ..report.export import FILE_KINDS, TABLES, write_tables
 
@@ -29,10 +29,8 @@ def main(options: ExportOptions) -> int:
 def files_of(place: Path, kind: str, tables: Sequence[str]) -> dict[str, Path]:
     """The file of each table: in a folder, which is made if it is missing, or one file."""
     if place.suffix[1:] not in FILE_KINDS:
-        try:
+        with disk_errors("make", place):
             place.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise RunDirError(f"cannot make {place}: {error.strerror}") from error
         return {name: place / f"{name}.{kind}" for name in tables or TABLES}
     if place.suffix[1:] != kind:
         raise SelectionError(f"--to {kind} {place}: its name says {place.suffix[1:]}")

@@ -7,7 +7,7 @@ system can have it. The coordinator looks for it.
 import uuid
 from contextlib import suppress
 
-from ..errors import RunDirError
+from ..errors import RunDirError, disk_errors
 from ..results.run_dir import RunDir, make_folder
 
 _ADVICE = "all nodes must see the run folder; choose such a place with --base"
@@ -18,10 +18,8 @@ def leave_witness(run: RunDir) -> str:
         raise RunDirError(f"{run.plan_json} is not there: {_ADVICE}")
     make_folder(run.nodes)
     name = f".seen-{uuid.uuid4().hex}"
-    try:
+    with disk_errors("write", run.nodes, f": {_ADVICE}"):
         (run.nodes / name).touch()
-    except OSError as error:
-        raise RunDirError(f"cannot write {run.nodes}: {error.strerror}: {_ADVICE}") from error
     return name
 
 

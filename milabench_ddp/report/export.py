@@ -16,7 +16,7 @@ from typing import IO, Any, get_args
 from msgspec.structs import asdict
 
 from ..codec import encode
-from ..errors import RunDirError, SelectionError, one_of
+from ..errors import SelectionError, disk_errors, one_of
 from ..files import open_file
 from ..hidden import SECRETS
 from ..numerics import Frame, pl
@@ -243,13 +243,12 @@ def write_tables(
 
 def _is_ours(kind: str, path: Path) -> bool:
     try:
-        if kind == "csv":
-            with open_file(path) as file:
-                names = file.readline(HEAD).decode(errors="replace").rstrip().split(",")
-        else:
-            names = list(pl.read_parquet_schema(path))
-    except OSError as error:
-        raise RunDirError(f"cannot read {path}: {error.strerror or error}") from error
+        with disk_errors("read", path):
+            if kind == "csv":
+                with open_file(path) as file:
+                    names = file.readline(HEAD).decode(errors="replace").rstrip().split(",")
+            else:
+                names = list(pl.read_parquet_schema(path))
     except pl.exceptions.PolarsError:
         return False
     return names in [table.names for table in TABLES.values()]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import RunDirError, SelectionError, count_text
+from ..errors import SelectionError, count_text, disk_errors
 from ..files import whole_file
 from .model import Report
 from .replaceable import check_replaceable, refuse
@@ -59,7 +59,7 @@ def write_files(charts: "Sequence[Chart]", folder: Path, *, overwrite: bool = Fa
         png = path.with_suffix(".png")  # counts with its SVG
         if svg2png and png.is_file() and not path.is_file():
             refuse(png)
-    try:
+    with disk_errors("write to", folder):
         folder.mkdir(parents=True, exist_ok=True)
         for path, chart in files.items():
             svg = chart.file(WIDTH).encode()
@@ -68,8 +68,6 @@ def write_files(charts: "Sequence[Chart]", folder: Path, *, overwrite: bool = Fa
             if svg2png:
                 with whole_file(path.with_suffix(".png")) as part:
                     part.write_bytes(svg2png(svg, scale=SCALE))
-    except OSError as error:
-        raise RunDirError(f"cannot write to {folder}: {error.strerror}") from error
     said = [f"{count_text(len(charts), 'chart')} in {folder}"]
     return said if svg2png else [*said, NO_PNG]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..errors import RunDirError
+from ..errors import RunDirError, disk_errors
 from ..files import open_file, whole_file
 
 HEAD = 4096  # bytes in which a file tells what wrote it
@@ -13,11 +13,8 @@ HEAD = 4096  # bytes in which a file tells what wrote it
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
     """As ``whole_file``; raises RunDirError if the file cannot be written."""
-    try:
-        with whole_file(path) as part:
-            yield part
-    except OSError as error:
-        raise RunDirError(f"cannot write {path}: {error.strerror}") from error
+    with disk_errors("write", path), whole_file(path) as part:
+        yield part
 
 
 def check_replaceable(path: Path, mark: str) -> None:
@@ -33,11 +30,8 @@ def check_replaceable(path: Path, mark: str) -> None:
     """
     if not path.is_file():
         return
-    try:
-        with open_file(path) as file:
-            head = file.read(HEAD)
-    except OSError as error:
-        raise RunDirError(f"cannot read {path}: {error.strerror}") from error
+    with disk_errors("read", path), open_file(path) as file:
+        head = file.read(HEAD)
     if head and mark.encode() not in head:
         refuse(path)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from ..errors import RunDirError
+from ..errors import disk_errors
 from ..files import read_bytes, replace_file
 from ..hidden import SECRETS
 from .run_dir import RunDir, make_folder
@@ -32,10 +32,8 @@ def add_evidence(run: RunDir, node: str, files: Mapping[str, str]) -> None:
             member = tarfile.TarInfo(f"{node}/{name}")
             member.size, member.mtime = len(content), int(time.time())
             archive.addfile(member, io.BytesIO(content))
-    try:
+    with disk_errors("write", path):
         replace_file(path, whole.getvalue())
-    except OSError as error:
-        raise RunDirError(f"cannot write {path}: {error.strerror}") from error
 
 
 def _read(path: Path) -> dict[str, bytes]:

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
-from ..errors import RunDirError
+from ..errors import RunDirError, disk_errors
 from ..files import read_bytes
 
 _LOCK = ".alive"
@@ -38,10 +38,8 @@ def held(path: Path, patience: float = _READERS) -> Iterator[bool]:
     Args:
         patience: seconds to wait for its holder.
     """
-    try:
+    with disk_errors("write", path):
         fd = _take(path, patience)
-    except OSError as error:
-        raise RunDirError(f"cannot write {path}: {error.strerror}") from error
     try:
         yield fd is not None
     finally:

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ..codec import write_record
-from ..errors import RunDirError, shortened
+from ..errors import RunDirError, disk_errors, shortened
 from ..files import replace_file
 from ..in_time import in_time
 
@@ -203,10 +203,8 @@ def _give_back(run: RunDir, kept: int) -> bool:
 
 
 def make_folder(path: Path) -> None:
-    try:
+    with disk_errors("make", path):
         path.mkdir(exist_ok=True)
-    except OSError as error:
-        raise RunDirError(f"cannot make {path}: {error.strerror}") from error
     _refuse_link(path)
 
 
@@ -226,13 +224,11 @@ def archive_attempt(run: RunDir, benchmark: str, kept: Collection[str] = ()) -> 
     attempts = run.benchmark(benchmark) / "attempts"
     make_folder(attempts.parent)
     make_folder(attempts)
-    try:
+    with disk_errors("write", attempts):
         attempt = attempts / str(1 + len(list(attempts.iterdir())))
         attempt.mkdir()
         for path in mine:
             path.rename(attempt / path.name)
-    except OSError as error:
-        raise RunDirError(f"cannot write {attempts}: {error.strerror}") from error
 
 
 def _belongs(run: RunDir, path: Path, benchmark: str) -> bool:

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ..errors import RunDirError
+from ..errors import disk_errors
 from ..events import Data, Ended, Event, Metrics, Note, Outcome, Output, Started
 from ..files import replace_file
 from ..hidden import SECRETS
@@ -159,9 +159,7 @@ def _metric_events(event: Metrics) -> bytes:
 
 def save_script(run_dir: RunDir, benchmark: str, script: str) -> None:
     path = run_dir.script(benchmark)
-    try:
+    with disk_errors("write", path):
         path.parent.mkdir(exist_ok=True)
         # the plan and the results make it again
         replace_file(path, script.encode(), is_durable=False)
-    except OSError as error:
-        raise RunDirError(f"cannot write {path}: {error.strerror}") from error

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from ...codec import encode_shown
-from ...errors import RunDirError
+from ...errors import RunDirError, disk_errors
 from ...events import Status
 from ...hostlist import shown_nodes
 from ...results.defects import ignore
@@ -150,12 +150,10 @@ class Runs:
 
 
 def _files(path: Path) -> Hashable:
-    try:
+    with disk_errors("read", path):
         found = []
         for each in (*path.iterdir(), *path.glob("*/state.json")):
             if not each.name.startswith("."):  # such as what a report keeps of what it has read
                 told = each.stat()
                 found.append((str(each), told.st_size, told.st_mtime_ns))
         return tuple(sorted(found))
-    except OSError as error:
-        raise RunDirError(f"cannot read {path}: {error.strerror}") from error

@@ -19,7 +19,7 @@ from statistics import median
 from msgspec import Struct
 
 from ...numerics import Floats, np
-from ..statistics.values import COARSE, FAR, MAD_TO_STD
+from ..statistics.values import COARSE, FAR, neighbours_std, robust_std, sliding_medians
 
 FEWEST = 6  # runs; of fewer, nothing is told
 NEAR = 2  # neighbours of a run on each side
@@ -140,28 +140,18 @@ def family_of(all_values: Sequence[Floats], alpha: float) -> Family:
     )
 
 
-def _around(values: Floats) -> Floats:
-    wide = np.pad(values, NEAR, mode="reflect")
-    windows = np.lib.stride_tricks.sliding_window_view(wide, 2 * NEAR + 1)
-    return np.median(windows, axis=1)
-
-
-def _deviation(values: Floats) -> float:
-    return MAD_TO_STD * float(np.median(np.abs(np.diff(values)))) / math.sqrt(2)
-
-
 def without_lone_runs(values: Floats) -> Floats:
     """The values, with the median of its neighbours for each that is far from it."""
     if len(values) < FEWEST:
         return values
-    around = _around(values)
+    around = sliding_medians(values, NEAR)
     # the deviation of few runs is itself not sure
-    far = FAR * (1 + UNSURE / len(values)) * max(_deviation(values), COARSE)
+    far = FAR * (1 + UNSURE / len(values)) * max(neighbours_std(values), COARSE)
     return np.where(np.abs(values - around) > far, around, values)
 
 
 def _outliers(values: Floats) -> Floats:
-    return np.abs(values - _around(values)) / max(_deviation(values), ROUNDING)
+    return np.abs(values - sliding_medians(values, NEAR)) / max(neighbours_std(values), ROUNDING)
 
 
 def _variance(rest: Floats) -> float:
@@ -197,7 +187,6 @@ def _prior(variances: Sequence[float], worth: float) -> float:
     if len(variances) < FEWEST_VARIANCES:
         return 0.0
     logs = [math.log(variance) for variance in variances]
-    middle = median(logs)
-    seen = (MAD_TO_STD * median(abs(each - middle) for each in logs)) ** 2
+    seen = robust_std(logs, median(logs)) ** 2
     chance = 2 / worth + 2 / worth**2
     return 2 / max(seen - chance, chance / len(variances))

@@ -46,7 +46,7 @@ from itertools import chain
 from msgspec import Struct
 
 from ...numerics import Floats, np
-from ..statistics.values import FAR, MAD_TO_STD, NAN, median, robust_std
+from ..statistics.values import FAR, NAN, median, neighbours_std, robust_std
 from .rank_launch import BLOCKS, FEWEST_BLOCKS, WHOLE, LaunchBlocks
 from .rank_summary import RankId, RankSummary, in_half
 
@@ -196,8 +196,7 @@ def _is_steady(excesses: Sequence[float]) -> bool:
     if len(excesses) < FEWEST_BLOCKS:
         return False
     found, level = np.array(excesses), median(excesses)
-    varies = MAD_TO_STD * float(np.median(np.abs(np.diff(found)))) / math.sqrt(2)
-    enough = min(max(level - VARIES * varies, LEAST * level), ENOUGH * level)
+    enough = min(max(level - VARIES * neighbours_std(found), LEAST * level), ENOUGH * level)
     if (found > enough).sum() < STABLE * len(found):
         return False
     alike = _alike(found - level)

@@ -51,6 +51,11 @@ def robust_std(values: Iterable[float], middle: float) -> float:
     return MAD_TO_STD * median(abs(value - middle) for value in values)
 
 
+def neighbours_std(values: Floats) -> float:
+    """As ``robust_std``, by how far neighbours are apart: whatever their level does meanwhile."""
+    return MAD_TO_STD * float(np.median(np.abs(np.diff(values)))) / math.sqrt(2)
+
+
 def is_far(deviations: Floats, level: float) -> Marks:
     """Which of these deviations from about ``level`` are more than chance makes them.
 

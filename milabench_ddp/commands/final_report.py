@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TextIO
 
 from ..files import replace_file
+from ..grouping import grouped
 from ..render.text import WIDTH
 from ..report.assemble import report_of
 from ..report.broken_rows import in_spite_of_broken
 from ..report.faces import report_text
 from ..report.finding import Severity
 from ..report.findings.planted import PLANTED
-from ..report.grouping import grouped
 from ..report.model import Report
 from ..report.node_verdict import Word, worst
 from ..report.ring_order import NODE_ORDER, ring_order

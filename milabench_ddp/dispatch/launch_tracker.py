@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 from ..config.schema import VALIDATE
 from ..events import Outcome, Verdict
+from ..grouping import grouped
 from ..launch.causes import is_timeout, may_follow
 from ..launch.hangs import who_hangs, with_hang
 from ..launch.stacks import ENDED
 from ..plan.launch import Launch
-from ..report.grouping import grouped
 from ..results.rates import why_nothing_measured
 from ..results.state import LaunchState, ProcessState
 from .nodes import NodeLost

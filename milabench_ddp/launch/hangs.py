@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from ..events import Outcome, Verdict
+from ..grouping import grouped
 from ..hostlist import spans
 from ..results.state import RankCall
 from .causes import may_follow
@@ -31,7 +32,6 @@ def who_hangs(calls: Iterable[RankCall], *, timed_out: bool = False) -> str:
     Args:
         timed_out: whether nothing else is known of why it ended: then also why that is not.
     """
-    groups: dict[tuple[str, str], list[int]] = {}
     ranks: Sequence[RankCall] = sorted(calls, key=lambda call: (_waits(call), call.rank or 0))
     is_known = any(call.call or call.state in _STATES for call in ranks)
     if not is_known and not (timed_out and any(call.untold for call in ranks)):
@@ -41,8 +41,7 @@ def who_hangs(calls: Iterable[RankCall], *, timed_out: bool = False) -> str:
     if all(_waits(call) for call in ranks):
         ranks = _by_collectives(ranks)
     has_suspect = not all(_waits(call) for call in ranks)
-    for call in ranks:
-        groups.setdefault(_does(call, has_suspect=has_suspect), []).append(call.rank or 0)
+    groups = grouped((_does(call, has_suspect=has_suspect), call.rank or 0) for call in ranks)
     said = []
     for (one, several), members in groups.items():
         *most, end = spans(sorted(members))

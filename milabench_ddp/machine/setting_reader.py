@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import shown_names
+from ..grouping import grouped
 from ..hostlist import natural
 from ..in_time import in_time
 from ..node_settings import Settings, SettingSource, SettingValue
@@ -45,9 +46,7 @@ def read_settings(
 
 
 def _values(told: Mapping[str, str]) -> tuple[SettingValue, ...]:
-    places: dict[str, list[str]] = {}
-    for place in sorted(told, key=natural):
-        places.setdefault(told[place][:_LONGEST], []).append(place)
+    places = grouped((told[place][:_LONGEST], place) for place in sorted(told, key=natural))
     ordered = sorted(places.items(), key=lambda item: (-len(item[1]), item[0]))
     is_one = len(ordered) == 1
     return tuple(

@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from textwrap import indent
@@ -23,6 +22,7 @@ from ..config.schema import Benchmark
 from ..config.tree import shown
 from ..errors import ConfigError, PrepareError
 from ..files import append_file, read_bytes, replace_file
+from ..grouping import grouped
 from . import making
 
 STAMP = "milabench.json"  # in an environment in which everything is installed
@@ -51,9 +51,7 @@ class InstallGroup(Struct, frozen=True):
 
 def install_groups(benchmarks: Iterable[Benchmark]) -> list[InstallGroup]:
     """The install groups with a ``requirements.txt`` beside a program, in order of appearance."""
-    members = defaultdict(list)
-    for benchmark in benchmarks:
-        members[benchmark.install_group].append(benchmark)
+    members = grouped((benchmark.install_group, benchmark) for benchmark in benchmarks)
     groups = []
     for name, group in members.items():
         stated = dict.fromkeys(each.folder / "requirements.txt" for each in group)

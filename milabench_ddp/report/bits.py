@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct, ValidationError, convert
 
+from ..grouping import grouped
 from ..results.records import Record
-from .grouping import grouped
 from .model import Row
 from .once import once
 from .ranks.rank_summary import rank_id

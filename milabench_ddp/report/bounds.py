@@ -28,9 +28,9 @@ from itertools import chain
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..grouping import grouped
 from ..results.records import Payload, Record, is_finite, mapping_or_empty
 from .collectives import Operation, operations_of
-from .grouping import grouped
 from .links import WITHIN, kinds_of
 from .model import Row
 from .statistics.values import NAN

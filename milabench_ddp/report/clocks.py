@@ -1,14 +1,13 @@
 """The clocks of devices in the measured steps, and what held them down."""
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from msgspec import Struct
 
+from ..grouping import grouped
 from ..results.records import mapping_or_empty
-from .grouping import grouped
 from .monitored import Monitored, Stretch
 from .statistics.values import NAN, known, mean
 
@@ -110,12 +109,12 @@ def clock_causes(reasons: tuple[str, ...]) -> tuple[ClockCause, ...]:
 
 def _by_cause(devices: Iterable[Monitored]) -> Mapping[ClockCause | None, list[Stretch]]:
     """The stretches in which each cause held the clocks down; None: nothing did."""
-    parts: dict[ClockCause | None, list[Stretch]] = defaultdict(list)
-    for device in devices:
-        for stretch in device.stretches:
-            for cause in clock_causes(stretch.sample.clock_reasons or ()) or (None,):
-                parts[cause].append(stretch)
-    return parts
+    return grouped(
+        (cause, stretch)
+        for device in devices
+        for stretch in device.stretches
+        for cause in clock_causes(stretch.sample.clock_reasons or ()) or (None,)
+    )
 
 
 def _clock(stretches: Sequence[Stretch]) -> float:

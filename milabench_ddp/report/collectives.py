@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from ..config.published import data_sheets
+from ..grouping import grouped
 from ..results.records import Payload, is_finite
 from ..table import Measured
 from .mfu import device_of
@@ -52,9 +53,7 @@ class Operation(Struct, frozen=True):
 
 
 def operations_of(row: Row) -> Iterator[Operation]:
-    fits: dict[str, list[Payload]] = defaultdict(list)
-    for fit in row.tables.get("comm_fit", ()):
-        fits[str(fit.get("op", ""))].append(fit)
+    fits = grouped((str(fit.get("op", "")), fit) for fit in row.tables.get("comm_fit", ()))
     found: dict[tuple[str, ...], Operation] = {}
     sheet = device_of(row.counted[0].record)[0] if row.counted and row.nodes == 1 else ""
     links = data_sheets()[sheet].links_gb_s if sheet else None
@@ -62,7 +61,7 @@ def operations_of(row: Row) -> Iterator[Operation]:
         key = tuple(str(payload.get(name, "")) for name in COMPARABLE)
         size = payload.get("bytes")
         if type(size) is int:
-            known = found.setdefault(key, Operation(key, fits[key[0]], links=links or NAN))
+            known = found.setdefault(key, Operation(key, fits.get(key[0], []), links=links or NAN))
             known.by_size[size].append(payload)
     yield from found.values()
 

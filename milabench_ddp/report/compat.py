@@ -6,7 +6,6 @@ exactly one ``start`` and one ``end`` is not counted at all: neither as a proces
 
 import math
 from array import array
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Annotated
@@ -15,6 +14,7 @@ from msgspec import Struct
 
 from ..codec import about
 from ..config.schema import is_of_each_node, recorded_jobs
+from ..grouping import grouped
 from ..numerics import Floats, np
 from ..results.columns import NumberColumn
 from ..results.defects import DefectKind
@@ -144,16 +144,22 @@ def _all(told: Sequence[NumberColumn]) -> Iterable[object]:
 
 
 def summarize(records: Sequence[Record]) -> MilabenchSummary:
-    walltimes: list[object] = []
-    rates_by_device: dict[object, list[NumberColumn]] = defaultdict(list)
-    samples_by_device: dict[str, list[DeviceSample]] = defaultdict(list)
-    for record in records:
-        if record.start and record.end:
-            walltimes.append(record.end["time"] - record.start["time"])
-        if record.device is not None and record.rates:
-            rates_by_device[record.device].append(record.rates.rate)
-        for device, samples in samples_in_use(record).items():
-            samples_by_device[device] += samples
+    walltimes = [
+        record.end["time"] - record.start["time"]
+        for record in records
+        if record.start and record.end
+    ]
+    rates_by_device = grouped(
+        (record.device, record.rates.rate)
+        for record in records
+        if record.device is not None and record.rates
+    )
+    samples_by_device = grouped(
+        (device, sample)
+        for record in records
+        for device, samples in samples_in_use(record).items()
+        for sample in samples
+    )
     successes = sum(map(succeeded, records))
     return MilabenchSummary(
         n=len(records),

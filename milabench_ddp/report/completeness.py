@@ -10,8 +10,8 @@ from itertools import chain
 from msgspec import Struct
 
 from ..events import Status
+from ..grouping import grouped
 from .compat import ngpu
-from .grouping import grouped
 from .model import Rows
 from .process import ProcessResult
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from ..codec import about
+from ..grouping import grouped
 from ..results.records import is_finite
-from .grouping import grouped
 from .model import Row
 from .monitored import Monitored
 from .statistics.mean_power import APART, SHORTEST, MeanPower, Readings, by_counter, by_power

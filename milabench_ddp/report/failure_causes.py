@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from ..codec import about
 from ..errors import shortened
 from ..events import NAN_LOSS, NO_RATE, NO_USABLE_RATE, OUT_OF_MEMORY, Outcome
+from ..grouping import grouped
 from ..results.records import Payload, mapping_or_empty
 from .failures import NO_RECORDS, CellState, decisive_failure, is_of, state_of_failure
 from .finding import filled
-from .grouping import grouped
 from .model import Failure, Report, Row
 from .output import BAR
 

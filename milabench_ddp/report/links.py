@@ -8,10 +8,10 @@ from itertools import chain
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..grouping import grouped
 from ..hostlist import natural
 from ..numerics import Floats, np
 from ..results.records import Payload, is_finite
-from .grouping import grouped
 from .link_map import LEVEL, slow_parts
 from .model import Row
 from .once import once

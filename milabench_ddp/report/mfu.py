@@ -20,8 +20,8 @@ from msgspec import Struct
 
 from ..codec import about
 from ..config.published import data_sheets, sheet_of
+from ..grouping import grouped
 from ..results.records import Record
-from .grouping import grouped
 from .process import Processes, series_by_launch, until
 from .statistics.interval import interval, pooled_mean, why_no_mean
 from .statistics.values import NAN, mean

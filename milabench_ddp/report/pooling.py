@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from ..errors import PoolingError
+from ..grouping import grouped
 from ..results.records import Payload, Run, is_finite, mapping_or_empty
-from .grouping import grouped
 
 MOST_SHOWN = 12
 ABSENT = "(absent)"

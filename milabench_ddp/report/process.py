@@ -13,9 +13,9 @@ from functools import cached_property
 from msgspec import Struct
 
 from ..events import NAN_LOSS, Outcome, Status, Verdict, exit_reason
+from ..grouping import grouped
 from ..results.rate_columns import RateColumns, joined
 from ..results.records import Payload, Record, Run, unit_of
-from .grouping import grouped
 from .ranks.rank_launch import LaunchKey
 from .ranks.rank_summary import RankId, rank_id
 from .statistics.durations import Weighed, between, sum_of_ranks, weighed

@@ -11,10 +11,10 @@ from operator import attrgetter
 from ..config.schema import SkippedBenchmark
 from ..errors import count_text, shown_names
 from ..events import Outcome
+from ..grouping import grouped
 from ..hostlist import shown_nodes
 from .failure_causes import causes_of
 from .finding import Finding, Severity
-from .grouping import grouped
 from .model import Failure, Report
 from .node_verdict import NodeVerdict, Word, worst
 from .run_info import RunInfo

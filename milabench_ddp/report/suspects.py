@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from ..config.audited import AuditedSetting, audited, text_of_values
 from ..config.schema import is_of_each_node
+from ..grouping import grouped
 from ..hostlist import natural, shown_nodes
 from ..node_settings import Settings, SettingValue
 from ..results.records import Run
 from .finding import Finding
-from .grouping import grouped
 from .model import Row
 from .once import once
 

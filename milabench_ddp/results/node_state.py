@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from ..codec import write_record
 from ..config.audited import audited, text_of_values
 from ..errors import RunDirError
+from ..grouping import grouped
 from ..hostlist import natural, shown_nodes
 from ..node_settings import Settings
 from .defects import OnDefect, ignore, read_unless_damaged
@@ -161,9 +162,7 @@ def _different_settings(nodes: Iterable[NodeState]) -> Iterator[NodeDifference]:
 
 
 def _difference(fact: str, values: Mapping[str, str]) -> NodeDifference:
-    groups: dict[str, list[str]] = {}
-    for name, value in values.items():
-        groups.setdefault(value, []).append(name)
+    groups = grouped((value, name) for name, value in values.items())
     usual, *others = sorted(groups.values(), key=len, reverse=True)
     parts = [f"{values[names[0]]} on {shown_nodes(names)}" for names in others]
     has_majority = all(len(names) < len(usual) for names in others)

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import UNSET
 
+from ..grouping import grouped
 from ..metric_line import LARGEST
 from ..numerics import Counts, Floats, Marks, np
 from .columns import MetricColumn, doubles
@@ -179,9 +180,7 @@ class PayloadReader:
         for value in compress(told.values(), (~is_number).tolist()):
             if isinstance(value, float | str) and str(value).lower() in NOT_FINITE:
                 self._record.not_finite.setdefault(name, Counter())[str(value)] += 1
-        by_rank: dict[int, list[int]] = defaultdict(list)
-        for place in compress(told, is_number.tolist()):
-            by_rank[ranks[place]].append(place)
+        by_rank = grouped((ranks[place], place) for place in compress(told, is_number.tolist()))
         for rank, places in by_rank.items():
             metric = self._record.numbers.setdefault(name, {}).setdefault(rank, MetricColumn())
             metric.numbers.extend([told[place] for place in places])

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from ..config.schema import VALIDATE, SkippedBenchmark, is_of_each_node, recorded_jobs
 from ..errors import shortened
 from ..events import Status, Verdict
+from ..grouping import grouped
 from ..hazards import PLANT
 from ..samples import DeviceProblem, DeviceSample, HostSample
 from .columns import MetricColumn, NumberColumn, Scratch
@@ -231,10 +232,7 @@ class Run(Struct, frozen=True, dict=True):
 
     @cached_property
     def jobs(self) -> Mapping[tuple[str, ...], Sequence[Record]]:
-        jobs: dict[tuple[str, ...], list[Record]] = {}
-        for record in self.records:
-            jobs.setdefault(record.job, []).append(record)
-        return jobs
+        return grouped((record.job, record) for record in self.records)
 
     @cached_property
     def unmeasured(self) -> Mapping[tuple[str, ...], str]:
@@ -245,13 +243,13 @@ class Run(Struct, frozen=True, dict=True):
     @cached_property
     def missing(self) -> Mapping[str, Sequence[str]]:
         known = {record.tag for record in self.records}
-        missing: dict[str, list[str]] = {}
-        for name, benchmark in self.state.benchmarks.items() if self.state else ():
-            for launch in benchmark.launches:
-                for process in launch.processes:
-                    if process.tag not in known:
-                        missing.setdefault(name, []).append(process.tag)
-        return missing
+        return grouped(
+            (name, process.tag)
+            for name, benchmark in (self.state.benchmarks.items() if self.state else ())
+            for launch in benchmark.launches
+            for process in launch.processes
+            if process.tag not in known
+        )
 
     def in_status(self, status: Status) -> tuple[str, ...]:
         benchmarks = self.state.benchmarks.items() if self.state else ()

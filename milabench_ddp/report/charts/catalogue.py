@@ -9,12 +9,12 @@ from operator import attrgetter
 
 from msgspec.structs import replace
 
+from ...grouping import grouped
 from ...numerics import np
 from ...results.records import is_finite
 from ...table import Column, Table
 from ..collectives import COMPARABLE
 from ..fields import perf_of
-from ..grouping import grouped
 from ..links import BETWEEN, SpeedMap, links_of
 from ..model import Report, Row
 from ..ranks.ledger import WAITING

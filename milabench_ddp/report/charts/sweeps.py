@@ -8,9 +8,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...errors import SelectionError
+from ...grouping import grouped
 from ...results.records import is_finite
 from ...table import Column, Measured, Table
-from ..grouping import grouped
 from ..model import NODES, Report, Row, Rows
 from ..sweeps.efficiency import alike_but_nodes, scaling
 from ..sweeps.metrics import EFFICIENCY

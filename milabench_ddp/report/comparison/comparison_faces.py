@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ...codec import encode_indented
 from ...errors import shown_names
+from ...grouping import grouped
 from ...render.blocks import Block, Bullet, Fact, Section, TableBlock
 from ...render.markdown import markdown_of
 from ...render.text import text_of
 from ...table import Column, Measured, Table, csv_text, given_percent_text, table_from
-from ..grouping import grouped
 from .comparison_model import ComparedBenchmark, ComparedSide, Comparison, SideRate, Unit
 from .sides import Side
 from .verdicts import CHANGES, FALSE, RatioVerdict

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ...errors import shown_names
+from ...grouping import grouped
 from ...results.records import Record, Run, mapping_or_empty
 from ..clocks import sm_clock
-from ..grouping import grouped
 from ..pooling import Difference, differences_of
 from .comparison_model import SideDifference
 from .sides import Side

@@ -4,12 +4,12 @@ import re
 
 from ...errors import shown_names
 from ...events import Status
+from ...grouping import grouped
 from ...results.records import Payload, Record, is_finite, mapping_or_empty
 from ...samples import DeviceSample
 from ...table import without_exponent
 from ..clocks import SETTING, slowdowns
 from ..fields import share_of
-from ..grouping import grouped
 from ..model import Row
 from ..monitored import inside, label_of, own_samples
 from ..ranks.rank_summary import labels, rank_id

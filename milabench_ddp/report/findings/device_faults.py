@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from ...config.xids import ACTIONS, severity_of
 from ...errors import count_text, shown_names
+from ...grouping import grouped
 from ...results.records import Payload, Record, is_finite, mapping_or_empty
 from ...samples import DeviceProblem, DeviceSample
-from ..grouping import grouped
 from ..monitored import label_of, own_samples
 from ..once import once
 from .finder import Finds, Found, Looked, Measurements, finding

@@ -2,9 +2,9 @@
 
 from ...errors import shown_names
 from ...events import NAN_LOSS, NO_RATE, NO_USABLE_RATE, Outcome
+from ...grouping import grouped
 from ..failure_causes import cause_of
 from ..failures import NO_RECORDS, decisive_failure
-from ..grouping import grouped
 from ..model import Failure
 from .finder import Finds, Found, Measurements, finding
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from itertools import chain
 
 from ...events import Outcome, Status
+from ...grouping import grouped
 from ...results.records import Run
 from ...results.state import LaunchState, RankCall
-from ..grouping import grouped
 from ..model import Row
 from .finder import Finds, Found, finding
 

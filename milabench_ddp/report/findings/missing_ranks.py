@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from ...errors import shown_names
 from ...events import Status
+from ...grouping import grouped
 from ..completeness import JobRanks, jobs_of
-from ..grouping import grouped
 from ..model import Row
 from .finder import Finds, Found, Looked, finding
 

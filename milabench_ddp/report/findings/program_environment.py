@@ -4,10 +4,10 @@ They are about variables, devices and versions. Programs that tell no devices ha
 """
 
 from ...errors import shown_names
+from ...grouping import grouped
 from ...hazards import hazards_in
 from ...hostlist import hostlist, shown_nodes
 from ...results.records import Payload, Record, Run, is_finite, mapping_or_empty
-from ..grouping import grouped
 from ..model import Row
 from ..ranks.rank_summary import rank_id
 from .finder import Finds, Found, Measurements, finding

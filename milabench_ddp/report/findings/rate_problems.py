@@ -3,7 +3,7 @@
 import math
 
 from ...events import Status
-from ..grouping import grouped
+from ...grouping import grouped
 from ..model import Row
 from ..process import series_by_launch, units_of
 from ..ranks.stragglers import SURE

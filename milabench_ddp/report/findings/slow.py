@@ -7,8 +7,8 @@ from functools import partial
 from itertools import groupby
 from operator import attrgetter
 
+from ...grouping import grouped
 from ...numerics import np
-from ..grouping import grouped
 from ..model import Row
 from ..once import once
 from ..process import series_of_devices

@@ -3,8 +3,8 @@
 import math
 
 from ...errors import shown_names
+from ...grouping import grouped
 from ..clocks import BRAKE, HARDWARE, HEAT, MATTERS, POWER, SETTING, ClockCause, slowdowns
-from ..grouping import grouped
 from ..model import Row
 from ..statistics.values import largest
 from .finder import Finds, Found, Looked, finding

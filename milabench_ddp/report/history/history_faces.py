@@ -8,10 +8,10 @@ from operator import attrgetter
 
 from ...codec import encode_indented
 from ...errors import count_text
+from ...grouping import grouped
 from ...render.blocks import Block, Line, Section, TableBlock
 from ...render.text import text_of
 from ...table import Column, Table, csv_text
-from ..grouping import grouped
 from .history import CHANGE, DRIFT, TITLES, Change, History
 from .history_document import ChangeReport, change_report, history_document
 from .noise import FEWEST

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from ...grouping import grouped
 from ...results.read_run import read_run
 from ...results.records import Payload, Record, Run, mapping_or_empty
-from ..grouping import grouped
 from ..process import (
     Processes,
     ProcessResult,

@@ -6,17 +6,16 @@ The sections of benchmarks are compressed where there are many, and so are their
 import base64
 import math
 import zlib
-from collections import defaultdict
 from collections.abc import Sequence
 
 from markupsafe import Markup
 from msgspec.structs import replace
 
+from ...grouping import grouped
 from ...render.html import anchors_of, cell, html_table
 from ...table import Column, without_unknown
 from ..brief import cause_sentence, checked, told_together
 from ..charts.catalogue import CHARTS
-from ..charts.chart import Chart
 from ..failure_causes import causes_of
 from ..finding import Finding, Severity
 from ..findings import FINDERS
@@ -46,12 +45,12 @@ END = "\x1e"  # no text of the page has such a character: see ``render.html.text
 def report_html(report: Report) -> str:
     anchors = anchors_of([row.name for row in report.rows])
     points = points_for(len(report.rows))
-    charts: dict[str, list[Chart]] = defaultdict(list)
-    for kind in OF_BENCHMARKS:
-        for chart in CHARTS[kind](report):
-            charts[chart.subject].append(chart)
+    charts = grouped(
+        (chart.subject, chart) for kind in OF_BENCHMARKS for chart in CHARTS[kind](report)
+    )
     sections = [
-        section_of(report, row, anchors[row.name], points, charts[row.name]) for row in report.rows
+        section_of(report, row, anchors[row.name], points, charts.get(row.name, ()))
+        for row in report.rows
     ]
     is_packed = sum(len(section.body) for section in sections) > PLAIN
     starts = range(0, len(sections), TOGETHER)
@@ -59,10 +58,7 @@ def report_html(report: Report) -> str:
     figures = []
     for kind in () if report.compat else OF_SWEEPS:
         figures += [svg_figure(chart) for chart in CHARTS[kind](report)]
-    skipped: dict[str, list[str]] = defaultdict(list)
-    for run in report.runs:
-        for each in run.skipped:
-            skipped[skip_reason(each)].append(each.name)
+    skipped = grouped((skip_reason(each), each.name) for run in report.runs for each in run.skipped)
     return html_page(
         "report.html", ", ".join(run.name for run in report.runs), report=report, anchors=anchors,
         places=PLACES, verdict=verdict(report), score=report.score.told, run_facts=run_facts,

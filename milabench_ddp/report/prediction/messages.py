@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ..grouping import grouped
+from ...grouping import grouped
 
 FAST = 0.5  # of the mean time of a byte
 

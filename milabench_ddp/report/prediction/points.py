@@ -10,8 +10,8 @@ from os.path import commonprefix
 from msgspec import Struct, field
 
 from ...errors import MilabenchError
+from ...grouping import grouped
 from ...numerics import Floats
-from ..grouping import grouped
 from ..model import Row, Rows
 from ..process import ProcessResult, counted
 from ..ranks.ledger import BEHIND, LaunchTimes, launch_times

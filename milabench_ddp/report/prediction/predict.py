@@ -6,7 +6,6 @@ Where that is wrong by more than its interval allows, there is no prediction.
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated
 
@@ -15,6 +14,7 @@ from msgspec.structs import replace
 
 from ...codec import about
 from ...errors import SelectionError
+from ...grouping import grouped
 from ...numerics import Floats, np
 from ...table import Measured, size_text
 from ..model import Rows
@@ -22,7 +22,6 @@ from ..statistics.student import quantile
 from ..statistics.values import mean
 from ..sweeps.efficiency import efficiency_of
 from .cost_model import Draw, StepModel
-from .messages import Message
 from .points import Points, points_of
 
 FARTHEST = 8  # times the largest measured
@@ -143,10 +142,12 @@ def check(model: StepModel, draws: int) -> Check | None:
     if without.fits is None:
         return None
     names, measured, spread, noise = ["the step"], [largest.step], model.spread, 0.0
-    alike: dict[float, list[Message]] = defaultdict(list)
-    for message in model.messages:
-        if message.count == count and model.is_timed and without.is_timed:
-            alike[message.bytes].append(message)
+    is_timed = model.is_timed and without.is_timed
+    alike = grouped(
+        (message.bytes, message)
+        for message in model.messages
+        if message.count == count and is_timed
+    )
     if not alike:
         found = _estimates(without, draws, lambda draw: [without.step(count, draw)])
     else:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from ...grouping import grouped
 from ...numerics import Counts, Floats, np
-from ..grouping import grouped
 from ..statistics.periodicity import Pauses, Recurrence, excess_of, pauses_of, recurrences
 from .rank_launch import EXPOSED, RankLaunch
 from .rank_summary import RankId

@@ -10,10 +10,10 @@ from itertools import chain, starmap
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from ...grouping import grouped
 from ...hostlist import natural, spans
 from ...numerics import np
 from ...results.records import Record, is_finite
-from ..grouping import grouped
 from ..statistics.values import NAN, largest, mean, median, percentile
 from .pipelines import Stages, pipelines_of
 from .rank_launch import WHOLE, LaunchBlocks, PartTimes, RankLaunch, local_parts, steady_launch

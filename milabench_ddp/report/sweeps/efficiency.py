@@ -19,7 +19,7 @@ import math
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 
-from ..grouping import grouped
+from ...grouping import grouped
 from ..model import NODES, Row, Rows
 from ..pooling import PROGRAM
 from .settings import Cell

@@ -14,9 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...errors import SelectionError, one_of
+from ...grouping import grouped
 from ...table import Measured
 from ..fields import BENCHMARK, PEAK, Field, ReportedBenchmark
-from ..grouping import grouped
 from ..model import Row, Rows
 from ..statistics.values import NAN
 from ..tables import REPORT_TABLES, TABLES

@@ -19,10 +19,10 @@ from msgspec.structs import replace
 
 from ...config.schema import SkippedBenchmark
 from ...errors import SelectionError
+from ...grouping import grouped
 from ...table import Column, Table
 from ..clocks import taken_while
 from ..failures import CellState, cell_state
-from ..grouping import grouped
 from ..model import Report, Row, Rows
 from . import ddp_experiments
 from .metrics import Metric, metric_of

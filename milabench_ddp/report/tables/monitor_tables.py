@@ -12,11 +12,11 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ...grouping import grouped
 from ...samples import CAUSES, MOST, DeviceSample, HostSample, Sensor, sensors_of
 from ...table import UNKNOWN, Column, Measured
 from ..clocks import held_down
 from ..fields import EVERYWHERE, Field, RecordType
-from ..grouping import grouped
 from ..model import Row
 from ..monitored import Monitored
 from ..process import series_of_devices

@@ -6,10 +6,10 @@ The nearest row stands beside ours, and what it differs in.
 from collections.abc import Iterator, Mapping
 
 from ...errors import shown_names
+from ...grouping import grouped
 from ...results.records import Payload
 from ...table import Column, Measured, Table, table_from
 from ..collectives import operations_of
-from ..grouping import grouped
 from ..model import Row, Rows
 from ..nearest_row import COMPARED, apart, nearest, text_of, told_of
 from ..process import BANDWIDTH

@@ -1,10 +1,10 @@
 """What is set on nodes, and what their links allow."""
 
 from ...config.audited import audited, text_of_values
+from ...grouping import grouped
 from ...hostlist import shown_nodes
 from ...table import Column, Table
 from ..bounds import bounds_of
-from ..grouping import grouped
 from ..model import Rows
 from ..suspects import settings_of, suspects_of
 from .selection import MadeTable, TableOf

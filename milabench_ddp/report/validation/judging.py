@@ -15,11 +15,11 @@ from ...config.schema import spans_nodes
 from ...config.xids import ACTIONS
 from ...errors import contained
 from ...events import Outcome
+from ...grouping import grouped
 from ...hostlist import natural
 from ...results.records import Run, mapping_or_empty
 from ..finding import Finding, Severity
 from ..findings.finder import Measurements
-from ..grouping import grouped
 from ..model import Row, Rows
 from ..node_verdict import NodeVerdict, Word
 from .peers import BesidePeers, judged

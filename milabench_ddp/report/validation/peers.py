@@ -13,9 +13,9 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ...grouping import grouped
 from ...numerics import np
 from ...results.records import Record, mapping_or_empty, validates
-from ..grouping import grouped
 from ..mfu import device_of
 from ..model import Row
 from ..nearest_row import COMPARED, apart, nearest, told_of

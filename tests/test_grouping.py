@@ -1,4 +1,4 @@
-from milabench_ddp.report.grouping import grouped
+from milabench_ddp.grouping import grouped
 
 
 def test_keys_and_values_keep_their_order():

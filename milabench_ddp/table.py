@@ -237,10 +237,10 @@ def cells_of(table: Table) -> list[list[str]]:
 
 def widths_of(cells: Sequence[Sequence[str]]) -> list[int]:
     """How wide the columns are; a text can have several lines."""
-    widths = []
-    for column in zip(*cells, strict=True):
-        widths.append(max(width_of(line) for text in column for line in text.split("\n")))
-    return widths
+    return [
+        max(width_of(line) for text in column for line in text.split("\n"))
+        for column in zip(*cells, strict=True)
+    ]
 
 
 def laid_out(

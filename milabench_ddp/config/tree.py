@@ -165,11 +165,11 @@ def to_plain(node: TreeNode, *, nulls: bool = True) -> Any:
         case ListNode():
             return [to_plain(item, nulls=nulls) for item in node.items]
         case MappingNode():
-            values = {}
-            for key, value in node.entries.items():
-                if nulls or not is_null(value):
-                    values[key] = to_plain(value, nulls=nulls)
-            return values
+            return {
+                key: to_plain(value, nulls=nulls)
+                for key, value in node.entries.items()
+                if nulls or not is_null(value)
+            }
         case _:
             raise TypeError(f"not final: {node}")
 

@@ -130,11 +130,11 @@ def meta(provenance: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _known(facts: Mapping[str, object]) -> dict[str, object]:
-    known = {}
-    for name, value in facts.items():
-        if value is not None:
-            known[name] = _known(value) if isinstance(value, dict) else value
-    return known
+    return {
+        name: _known(value) if isinstance(value, dict) else value
+        for name, value in facts.items()
+        if value is not None
+    }
 
 
 def of_interest(environ: Mapping[str, str]) -> dict[str, str]:

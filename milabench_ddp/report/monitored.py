@@ -122,11 +122,11 @@ def with_tellers(processes: Processes) -> Iterator[tuple[ProcessResult, ProcessR
 
 
 def samples_in_use(record: Record) -> dict[str, list[DeviceSample]]:
-    found = {}
-    for device, samples in own_samples(record):
-        if in_use := [sample for sample in samples if sample.used != 1 and sample.load != 0]:
-            found[device] = in_use
-    return found
+    return {
+        device: in_use
+        for device, samples in own_samples(record)
+        if (in_use := [sample for sample in samples if sample.used != 1 and sample.load != 0])
+    }
 
 
 def own_samples(record: Record) -> list[tuple[str, list[DeviceSample]]]:

@@ -88,9 +88,7 @@ def differences_of(runs: Sequence[Run]) -> list[Difference]:
     for name, those in grouped(told).items():
         settings = [_settings(run, name, with_header) for run in those]
         keys = dict.fromkeys(key for known in settings for key in known)
-        complete = []
-        for known in settings:
-            complete.append({f"{name}.{key}": known.get(key, ABSENT) for key in keys})
+        complete = [{f"{name}.{key}": known.get(key, ABSENT) for key in keys} for known in settings]
         found += _compared(those, complete)
     return found
 

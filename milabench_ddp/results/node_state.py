@@ -125,11 +125,11 @@ class NodeDifference(Struct, frozen=True):
 
 def read_nodes(run: RunDir, on_defect: OnDefect = ignore) -> dict[str, NodeState]:
     """The nodes of a run by name; none where a run has no agents, or is of an earlier version."""
-    nodes = {}
-    for path in sorted(run.nodes.glob("*.json"), key=lambda path: natural(path.stem)):
-        if state := read_unless_damaged(path, NodeState, on_defect):
-            nodes[path.stem] = state
-    return nodes
+    return {
+        path.stem: state
+        for path in sorted(run.nodes.glob("*.json"), key=lambda path: natural(path.stem))
+        if (state := read_unless_damaged(path, NodeState, on_defect))
+    }
 
 
 def differences(nodes: Iterable[NodeState]) -> Iterator[NodeDifference]:

@@ -191,8 +191,5 @@ def sample(entry: Entry) -> "DeviceSample":
         "temperature": entry["temperature"],
         "power": entry["power"],
     }
-    known: dict[str, Any] = {}
-    for name, value in values.items():
-        if value >= 0:
-            known[name] = float(value)
+    known: dict[str, Any] = {name: float(value) for name, value in values.items() if value >= 0}
     return DeviceSample((float(memory["used"]), float(memory["total"])), **known)

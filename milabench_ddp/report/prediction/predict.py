@@ -200,10 +200,10 @@ def _estimates(
     chance = np.random.default_rng(SEED)
     drawn = np.array([numbers(model.redrawn(chance)) for _ in range(draws)])
     ends: Floats = np.quantile(drawn, (0.025, 0.975), axis=0).T
-    found = []
-    for value, (low, high) in zip(numbers(model.draw), ends.tolist(), strict=True):
-        found.append(Estimate(float(value), min(float(value), low), max(float(value), high)))
-    return found
+    return [
+        Estimate(float(value), min(float(value), low), max(float(value), high))
+        for value, (low, high) in zip(numbers(model.draw), ends.tolist(), strict=True)
+    ]
 
 
 def _out_of_range(points: Points, counts: Sequence[int]) -> Iterator[tuple[int, str]]:

@@ -164,9 +164,9 @@ def launch_times(record: Record, unsteady_of: UnsteadyOf, fewest: int = 2) -> La
     whole = len(numbers) % pipelines.size == 0 and numbers[-1] + 1 == len(numbers)
     if pipelines.size > 1 and not whole:  # some ranks are missing
         return None
-    parts = {}
-    for name in launches[0].parts:
-        parts[name] = np.array([launch.parts[name] for launch in launches])
+    parts = {
+        name: np.array([launch.parts[name] for launch in launches]) for name in launches[0].parts
+    }
     exposed = parts.pop(EXPOSED)
     meeting = MEETING.get(str(record.reported("model").get("mode")), frozenset())
     overlap = None

@@ -145,9 +145,9 @@ def _excesses(blocks: Mapping[RankId, LaunchBlocks]) -> Mapping[str, Excesses]:
         # of devices, which go at their own pace, some may have fewer blocks
         count = min(len(each[WHOLE]) for each in together.values())
         parts = set.intersection(*map(set, together.values()))
-        times = {}
-        for part in parts:
-            times[part] = np.array([each[part][:count] for each in together.values()])
+        times = {
+            part: np.array([each[part][:count] for each in together.values()]) for part in parts
+        }
         if len(together) < 2 or not (times[WHOLE] > 0).all():
             continue
         for part in parts:

@@ -129,9 +129,9 @@ def cells_of(report: Report, metric_name: str, table: Rows) -> tuple[Metric, dic
     """A metric and the cell of each benchmark by name; SelectionError if none has the metric."""
     states = {row.name: cell_state(report, row) for row in table}
     metric = metric_of(metric_name, table, lambda row: is_usable(row, states[row.name]))
-    cells = {}
-    for row in table:
-        cells[row.name] = replace(_cell(metric, row, states[row.name]), benchmark=row.name)
+    cells = {
+        row.name: replace(_cell(metric, row, states[row.name]), benchmark=row.name) for row in table
+    }
     return metric, cells
 
 

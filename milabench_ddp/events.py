@@ -5,7 +5,7 @@ Times are seconds since the epoch. ``tag`` names the process of a plan that an e
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -160,3 +160,4 @@ class Ended(Struct, frozen=True):
 
 
 Event = Started | Output | Metrics | Data | Note | Ended
+Emit = Callable[[Event], None]

@@ -118,6 +118,7 @@ _NAMED: Sequence[tuple[str, str, str]] = (
 _LONGEST_NAME = 200  # characters of a name that is remembered
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _LETTER = re.compile("^-[A-Za-z](?=[A-Z])")  # an option that its value follows: -DNAME=value
+Mark = Callable[[str, str], str]  # of a name and a secret
 NUMBER = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?")
 _NO_VALUE = re.compile(
     r"|true|false|yes|no|on|off|none|null|auto|default|<.*>|\[.*\]|\(hidden.*", re.IGNORECASE
@@ -209,7 +210,7 @@ def with_forms(text: str, mark: Callable[[str], str]) -> str:
     return _LITERALS.replace(text, replaced)
 
 
-def with_named(text: str, mark: Callable[[str, str], str]) -> str:
+def with_named(text: str, mark: Mark) -> str:
     """The same of each secret behind its name, from both: ``HF_TOKEN=...``, ``--password ...``."""
     for character, name, value in _NAMED:
         if character in text:
@@ -217,9 +218,7 @@ def with_named(text: str, mark: Callable[[str, str], str]) -> str:
     return text
 
 
-def _with_values(
-    text: str, names: re.Pattern[str], values: re.Pattern[str], mark: Callable[[str, str], str]
-) -> str:
+def _with_values(text: str, names: re.Pattern[str], values: re.Pattern[str], mark: Mark) -> str:
     """The text with what ``mark`` makes of the secrets behind names, also of ``--env=TOKEN=x``."""
     parts, at = [], 0
     for named in names.finditer(text):
@@ -234,7 +233,7 @@ def _with_values(
     return "".join([*parts, text[at:]])
 
 
-def marked_value(name: str, value: str, mark: Callable[[str, str], str]) -> str:
+def marked_value(name: str, value: str, mark: Mark) -> str:
     """A value under a name, with what ``mark`` makes of the secret that it is, or that it has."""
     if is_secret(name) and is_value(name, value):
         return mark(name, value)

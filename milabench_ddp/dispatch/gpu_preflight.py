@@ -7,7 +7,7 @@ variables that decide which libraries and GPUs are found. Benchmarks without tor
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from ..config.schema import Benchmark
 from ..config.shipped import shipped_root
 from ..errors import MachineError, shown_names
 from ..files import read_bytes
+from ..grouping import grouped
 from ..machine.backends import BACKENDS
 from ..machine.devices import Device, Node
 from ..machine.preflight import run_check
@@ -56,7 +57,7 @@ def check_gpus(
     warnings = dict.fromkeys(backend.others(node.devices))  # each once
     benchmarks = list(benchmarks)
     for part in visible_together(node):
-        for (python, env), using in _interpreters(plan, benchmarks, part).items():
+        for (python, env), using in grouped(_interpreters(plan, benchmarks, part)).items():
             command = check_command(
                 plan.arch,
                 part.devices,
@@ -94,15 +95,13 @@ def check_command(arch: str, devices: Sequence[Device], python: str, **needs: ob
 
 def _interpreters(
     plan: RunPlan, benchmarks: Iterable[Benchmark], node: Node
-) -> dict[tuple[str, frozenset[tuple[str, str]]], list[Benchmark]]:
-    found: dict[tuple[str, frozenset[tuple[str, str]]], list[Benchmark]] = {}
+) -> Iterator[tuple[tuple[str, frozenset[tuple[str, str]]], Benchmark]]:
     for benchmark in benchmarks:
         context = PlanContext(benchmark, plan.site, plan.arch, (benchmark.name,), node, 0, 1)
         env = context.process((), (), node.devices).env
         if env[DEVICE] != "cpu" and uses_torch(benchmark.program):
             decisive = frozenset(item for item in env.items() if item[0].startswith(_DECISIVE))
-            found.setdefault((plan.site.interpreter(benchmark), decisive), []).append(benchmark)
-    return found
+            yield (plan.site.interpreter(benchmark), decisive), benchmark
 
 
 def uses_torch(program: Path) -> bool:

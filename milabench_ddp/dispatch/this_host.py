@@ -12,7 +12,7 @@ from itertools import chain
 from msgspec.structs import replace
 
 from ..errors import DispatchError, contained, may_pass, reason_of
-from ..events import Event, Outcome
+from ..events import Emit, Outcome
 from ..launch.evidence_keeper import EvidenceKeeper
 from ..launch.node_run import LaunchRunner, SampleRouter, device_monitor
 from ..launch.stop_requests import StopRequests
@@ -50,14 +50,14 @@ class ThisHost(Nodes):
         node: Node,
         runner: LaunchRunner,
         requests: StopRequests,
-        emit: Callable[[Event], None],
+        emit: Emit,
     ) -> None:
         self._runner, self._requests, self._emit = runner, requests, emit
         self._asked: list[ToAgent] = []
         self._handle = NodeHandle(0, node, "127.0.0.1", self._ask)
         super().__init__([self._handle])
 
-    def beside(self, run: RunDir, emit: Callable[[Event], None]) -> "ThisHost":
+    def beside(self, run: RunDir, emit: Emit) -> "ThisHost":
         """The same host for another run, while nothing of the first one runs here."""
         return ThisHost(self._handle.node, self._runner.beside(run), self._requests, emit)
 
@@ -85,7 +85,7 @@ class ThisHost(Nodes):
 
 
 def run_part(
-    runner: LaunchRunner, launch: Launch, requests: StopRequests, emit: Callable[[Event], None]
+    runner: LaunchRunner, launch: Launch, requests: StopRequests, emit: Emit
 ) -> LaunchState:
     """Run a node's part of a launch; an error, such as a full disk, makes it fail."""
     errors: list[Exception] = []

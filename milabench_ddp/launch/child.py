@@ -3,7 +3,7 @@
 import fcntl
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from ..events import Ended, Event, Note, Outcome, Output, Started, Verdict
+from ..events import Emit, Ended, Note, Outcome, Output, Started, Verdict
 from ..in_time import in_time
 from ..results.state import ProcessState, RankCall, Survivor
 from .causes import with_kernel
@@ -42,7 +42,7 @@ class Child:
         kept: KeptProcess,
         keeper: Keeper,
         metrics: Fifo,
-        emit: Callable[[Event], None],
+        emit: Emit,
         own_rank: int | None = None,
         max_output: float = 64.0,
     ) -> None:

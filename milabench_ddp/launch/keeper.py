@@ -31,6 +31,7 @@ main(sys.argv)
 """
 _NOTICE_NS = 20_000_000  # enough for every process to read the moment before it comes
 _MESSAGE = 1 << 16  # bytes of a message, at most
+Ends = tuple[int, int, int]  # control, stdout, stderr of a process
 _PATIENCE = 120.0  # seconds for a process to come to the start latch
 _LEAVE = 2 * reap.LIMIT  # seconds for the keeper to end what is left
 
@@ -92,7 +93,7 @@ class Keeper:
 
     def __init__(self, processes: Sequence[Process], folder: Path) -> None:
         self._processes = processes
-        self._own: list[tuple[int, int, int]] = []  # control, stdout, stderr of each
+        self._own: list[Ends] = []
         self._born: dict[int, int] = {}  # of each program and of each keeper of one
         with ExitStack() as ours, ExitStack() as theirs:
             read, life = os.pipe()
@@ -139,7 +140,7 @@ class Keeper:
         self._latch.close()
         return list(map(self._kept, self._processes, self._own, arrived))
 
-    def _kept(self, process: Process, ends: tuple[int, int, int], message: bytes) -> KeptProcess:
+    def _kept(self, process: Process, ends: Ends, message: bytes) -> KeptProcess:
         keeper, pid, pidfd = 0, 0, -1
         if message.startswith(WAITS):
             keeper, pid = map(int, message.removeprefix(WAITS).split())
@@ -184,7 +185,7 @@ class Keeper:
                 self._popen.wait(reap.LIMIT)
 
 
-def _ends() -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+def _ends() -> tuple[Ends, Ends]:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     stdout, stderr = os.pipe(), os.pipe()
     kept, sent = zip(stdout, stderr, strict=True)

@@ -11,7 +11,7 @@ from msgspec.structs import asdict, replace
 from ..config.schema import VALIDATE, Benchmark
 from ..config.xids import explained
 from ..errors import contained
-from ..events import Data, Event, Note
+from ..events import Data, Emit, Event, Note
 from ..machine.backends import BACKENDS
 from ..machine.backends.backend import Reading
 from ..machine.devices import Device
@@ -41,11 +41,11 @@ class SampleRouter:
         self.monitor: Sampler | None = None
         self._lock = threading.Lock()  # guards the attributes below
         self._processes: Sequence[Process] = ()
-        self._emit: Callable[[Event], None] = lambda _: None
+        self._emit: Emit = lambda _: None
         self._problems: dict[DeviceProblem, float] = {}  # of the last reading, since when
         self._told: set[tuple[str, str]] = set()  # the process and the sentence
 
-    def set_target(self, processes: Sequence[Process], emit: Callable[[Event], None]) -> None:
+    def set_target(self, processes: Sequence[Process], emit: Emit) -> None:
         with self._lock:
             self._processes, self._emit = processes, emit
             self._told.clear()
@@ -137,9 +137,7 @@ class LaunchRunner:
         header = replace(self._header, run_name=run.name)
         return LaunchRunner(run, header, self._router, self._environ, self._grace, self._clock)
 
-    def run(
-        self, launch: Launch, requests: StopRequests, emit: Callable[[Event], None]
-    ) -> LaunchState:
+    def run(self, launch: Launch, requests: StopRequests, emit: Emit) -> LaunchState:
         """Run one launch to its end; ``emit`` gets each event, which is on its way to the disk.
 
         Raises:

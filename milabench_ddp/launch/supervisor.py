@@ -20,7 +20,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from ..events import Event, Outcome, Verdict, gravest
+from ..events import Emit, Event, Outcome, Verdict, gravest
 from ..machine.host import oom_kills
 from ..plan.launch import Launch
 from ..results.state import LaunchState, ProcessState
@@ -62,7 +62,7 @@ class Supervisor:
         launch: Launch,
         environ: Mapping[str, str],
         requests: StopRequests,
-        emit: Callable[[Event], None],
+        emit: Emit,
         grace: float = GRACE,
         clock: Callable[[], float] = time.monotonic,
         has_room: Callable[[], bool] = lambda: True,

@@ -19,6 +19,7 @@ from ..ranks.overlap import TimedBucket, buckets_of
 from ..statistics.values import NAN, mean, median
 from ..sweeps.efficiency import WEAK, alike_but_nodes, scaling
 
+AllReduce = tuple[int, float, float]  # ranks, bytes, ms
 BACKWARD = frozenset({"backward", "forward_backward"})
 NODES, RANKS = "nodes", "ranks"
 PREDICTED = frozenset({"single", "ddp", "fsdp", "hsdp"})  # modes whose ranks all do the same work
@@ -74,7 +75,7 @@ class Points(Struct, frozen=True):
     mode: str
     unit: str
     points: tuple[Point, ...]
-    comm: Sequence[tuple[int, float, float]] = field(default=())  # see ``measured_all_reduces``
+    comm: Sequence[AllReduce] = field(default=())  # see ``measured_all_reduces``
 
     @property
     def counts(self) -> list[int]:
@@ -111,7 +112,7 @@ def _trains(row: Row) -> bool:
     return any(record.ranks and record.device is None for record in records)
 
 
-def _points(name: str, group: Rows, comm: Sequence[tuple[int, float, float]]) -> Points:
+def _points(name: str, group: Rows, comm: Sequence[AllReduce]) -> Points:
     if any(scaling(row) != WEAK for row in group):
         raise NoPredictionError("under strong scaling each rank's work changes with the nodes")
     modes = {str(row.reported("model").get("mode") or "") for row in group}
@@ -179,8 +180,8 @@ def _halves(times: LaunchTimes) -> tuple[Floats, Floats]:
     return before, backward
 
 
-def measured_all_reduces(rows: Rows) -> list[tuple[int, float, float]]:
-    """The all-reduces that benchmarks of the same runs measured: ranks, bytes, ms."""
+def measured_all_reduces(rows: Rows) -> list[AllReduce]:
+    """The all-reduces that benchmarks of the same runs measured."""
     found = []
     for row in rows:
         for payload in row.tables.get("comm", ()):

@@ -16,6 +16,7 @@ from ..dispatch.run_context import RunContext, begin_traces
 from ..dispatch.runners import runner_of
 from ..display import show_progress
 from ..display.run_progress import Outline
+from ..errors import shown_names
 from ..events import Status
 from ..files import read_bytes
 from ..report.assemble import report_of
@@ -65,8 +66,7 @@ def make_traces(context: RunContext, when: str, *, quiet: bool) -> Iterator[str]
 
 def _told(run: RunDir, name: str) -> str:
     if files := run.traces_of(name):
-        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
-        return f"profile: {files[0]}{more}"
+        return f"profile: {shown_names([str(file) for file in files], 1)}"
     if any(map(_refuses, run.path.glob(f"{escape(name)}.*.stderr"))):
         return "no trace: its program has no option --profile"
     state = read_benchmark(run, name)

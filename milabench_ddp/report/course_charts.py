@@ -17,8 +17,7 @@ FROM_ZERO = {f"{DEVICES}-{name}" for name in ("load", "memory", "power")}
 
 def course_charts(report: Report) -> Iterator[Chart]:
     for row in report.rows:
-        findings = [found for found in report.findings if found.benchmark == row.name]
-        for course in courses_of(row, findings):
+        for course in courses_of(row, report.findings_of(row)):
             title = course.title
             if not title[1:2].isupper():  # "SM clock" keeps its capitals
                 title = title[0].lower() + title[1:]

@@ -8,6 +8,7 @@ from itertools import chain
 
 from msgspec.structs import replace
 
+from ..errors import shown_names
 from ..render.blocks import (
     Block,
     Bullet,
@@ -211,5 +212,4 @@ def failure_rate(report: Report) -> str:
 def traces(report: Report) -> Iterator[str]:
     for run in report.runs:
         for name, files in run.traces.items():
-            more = f" and {len(files) - 1} more" if len(files) > 1 else ""
-            yield f"{name}: {files[0]}{more}"
+            yield f"{name}: {shown_names([str(file) for file in files], 1)}"

@@ -226,6 +226,9 @@ class Report(Struct, frozen=True):
     def _sentences(self, severity: Severity) -> list[str]:
         return [found.sentence for found in self.findings if found.severity is severity]
 
+    def findings_of(self, row: Row) -> list[Finding]:
+        return [found for found in self.findings if found.benchmark == row.name]
+
     def has(self, severity: Severity) -> bool:
         return any(found.severity.rank <= severity.rank for found in self.findings)
 

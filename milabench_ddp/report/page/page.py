@@ -109,9 +109,8 @@ def _overview(report: Report) -> dict[str, object]:
 
     rows = []
     for row, values in zip(report.rows, table.rows, strict=True):
-        findings = [each for each in report.findings if each.benchmark == row.name]
         rows.append({
-            "name": row.name, "findings": findings, "spark": spark(row), "half": row.half_width,
+            "name": row.name, "findings": report.findings_of(row), "spark": spark(row), "half": row.half_width,
             "before": cells(values, before), "after": cells(values, after),
         })  # fmt: skip
     drawn = [Column("over time"), Column("± of 5 %"), Column("findings")]

@@ -49,7 +49,7 @@ def section_of(
     report: Report, row: Row, id: str, points: int, charts: Sequence[Chart]
 ) -> BenchmarkSection:
     """The section of a benchmark; its series have at most so many points."""
-    findings = [each for each in report.findings if each.benchmark == row.name]
+    findings = report.findings_of(row)
     failures = [each for each in report.failures if each.benchmark == row.name]
     marked = {name for rank in named_ranks(row, findings) for name in (rank.name, rank.label)}
     drawn = [course_json(course, points) for course in courses_of(row, findings)]

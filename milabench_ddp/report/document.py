@@ -5,7 +5,7 @@ known is NaN, as everywhere in the report; JSON has null for it. Each field of a
 value is found, and what it means.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, make_dataclass
 from pathlib import Path
 from types import GenericAlias
@@ -55,6 +55,18 @@ class Document:
 
     schema: Annotated[Literal[1], about("the version of the document's schema")] = 1
     milabench: Annotated[str, about("the version of milabench that made it")] = __version__
+
+
+def document_type(name: str, meaning: str, fields: Sequence[Field]) -> Callable[..., Document]:
+    """A type of documents with declared fields."""
+    return make_dataclass(
+        name,
+        types_of(fields),
+        bases=(Document,),
+        namespace={"__doc__": meaning},
+        frozen=True,
+        kw_only=True,
+    )
 
 
 def several(kind: type) -> object:
@@ -228,19 +240,11 @@ ABOUT_REPORT = """A report on one run, or on several runs that are pooled.
 A number that is not known is null. Times are seconds since the epoch, durations seconds unless
 their name says ms, and shares fractions of 1.
 """
-ReportDocument = make_dataclass(
-    "ReportDocument",
-    types_of(REPORT),
-    bases=(Document,),
-    namespace={"__doc__": ABOUT_REPORT},
-    frozen=True,
-    kw_only=True,
-)
+ReportDocument = document_type("ReportDocument", ABOUT_REPORT, REPORT)
 
 
 def document_of(report: Report) -> Document:
-    made: Document = ReportDocument(**values_of(REPORT, report))
-    return made
+    return ReportDocument(**values_of(REPORT, report))
 
 
 def benchmarks_of(report: Report) -> list[ReportedBenchmark]:

@@ -3,7 +3,6 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from operator import attrgetter
 
 from ...codec import encode_indented
@@ -11,9 +10,9 @@ from ...errors import count_text
 from ...grouping import grouped
 from ...render.blocks import Block, Line, Section, TableBlock
 from ...render.text import text_of
-from ...table import Column, Table, csv_text
+from ...table import Column, Table, csv_text, table_from
 from .history import CHANGE, DRIFT, TITLES, Change, History
-from .history_document import ChangeReport, change_report, history_document
+from .history_document import CHANGES, changes_of, history_document
 from .noise import FEWEST
 from .run_points import span
 from .tracks import Track
@@ -127,12 +126,9 @@ def benchmarks_table(history: History) -> Table:
 
 
 def changes_table(history: History) -> Table:
-    columns = tuple(Column(field.name) for field in fields(ChangeReport))
-    rows = []
-    for change in history.changes:
-        values = {**vars(change_report(change, history)), "differs": "; ".join(change.differs)}
-        rows.append(tuple(values.values()))
-    return Table(columns, tuple(rows))
+    *known, _ = (Column(field.name, "", field.of) for field in CHANGES.fields)
+    differs = Column("differs", "", lambda of: "; ".join(of.change.differs))
+    return table_from((*known, differs), changes_of(history))
 
 
 def history_html(history: History) -> str:

@@ -24,6 +24,7 @@ from ..config.shipped import shipped_root
 from ..config.system import System, read_system
 from ..config.tree import default_base, expanded
 from ..dispatch.node_request import NodeRequest, synthetic_nodes
+from ..dispatch.run_context import heed_secrets
 from ..errors import MachineError, SelectionError, count_text
 from ..hazards import hazards_in
 from ..hidden import SECRETS
@@ -51,8 +52,7 @@ def request(options: SuiteOptions, system: System) -> SuiteRequest:
 
 
 def learn_secrets(benchmarks: Sequence[Benchmark], profile: RunnerProfile | None) -> None:
-    for benchmark in benchmarks:
-        SECRETS.heed(benchmark.record.get("secrets") or (), (benchmark.name, benchmark.group))
+    heed_secrets(benchmarks)
     for benchmark in benchmarks:
         # Its command line first, by which a script calls what both of them have.
         SECRETS.learn([dict(benchmark.env), list(benchmark.argv), dict(benchmark.record)])

@@ -63,9 +63,14 @@ def read_plan(run: RunDir) -> RunPlan:
     They are those of this process or, where they were left out, of its environment.
     """
     plan = read_record(run.plan_json, RunPlan, SECRETS.reveal)
-    for benchmark in plan.benchmarks:
-        SECRETS.heed(benchmark.record.get("secrets") or (), (benchmark.name, benchmark.group))
+    heed_secrets(plan.benchmarks)
     return plan
+
+
+def heed_secrets(benchmarks: Iterable[Benchmark]) -> None:
+    """Hide the values of the variables that the benchmarks say are secret."""
+    for benchmark in benchmarks:
+        SECRETS.heed(benchmark.record.get("secrets") or (), (benchmark.name, benchmark.group))
 
 
 def write_plan(run: RunDir, plan: RunPlan) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from .model import Row
-from .process import counted
 from .ranks.rank_summary import RankId, rank_id
 from .statistics.values import NAN, ratio
 
@@ -46,7 +45,7 @@ class RankMemory(Struct, frozen=True):
 
 
 def memories(row: Row) -> Iterator[RankMemory]:
-    for process in counted(row.processes):
+    for process in row.counted:
         record = process.record
         told = {name: of for name, of in record.numbers.items() if name.startswith((*KINDS, STATE))}
         for number, rank in record.ranks.items():

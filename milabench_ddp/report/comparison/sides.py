@@ -13,7 +13,7 @@ from ...results.records import Run
 from ..assemble import read_runs, report_on
 from ..model import Report, Row
 from ..pooling import check_poolable, differences_of
-from ..process import Processes, by_launch, counted, until
+from ..process import Processes, by_launch, until
 from ..statistics.interval import Launches, Series
 from .comparison_model import ComparedSide, SideRate, Unit
 
@@ -69,7 +69,7 @@ class Side(Struct, frozen=True, dict=True):
         if row is None or not row.perf > 0 or all(map(_failed, by_launch(row.processes))):
             return {}
         found: dict[str, list[Series]] = {}
-        for launch in by_launch(counted(row.processes)):
+        for launch in by_launch(row.counted):
             run, repeat = launch[0].launch
             if series := [each.series for each in launch if each.series is not None]:
                 found.setdefault(run if unit is Unit.RUN else repeat, []).extend(series)

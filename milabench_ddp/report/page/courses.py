@@ -14,7 +14,7 @@ from ..charts.axes import Span
 from ..finding import Finding
 from ..model import Row
 from ..monitored import Monitored
-from ..process import ProcessResult, counted
+from ..process import ProcessResult
 from ..ranks.rank_launch import steady_launch
 from ..ranks.rank_summary import RankId, rank_id
 from ..statistics.durations import Weighed, sum_of_ranks
@@ -112,7 +112,7 @@ def rate_course(processes: Sequence[tuple[str, ProcessResult]], unit: str) -> It
 
 
 def measuring(row: Row) -> list[ProcessResult]:
-    return [process for process in counted(row.processes) if len(process.measured)]
+    return [process for process in row.counted if len(process.measured)]
 
 
 def _observations(process: ProcessResult) -> RateColumns:
@@ -155,7 +155,7 @@ def _steps(row: Row, findings: Sequence[Finding]) -> Iterator[Course]:
     is_local = all(rank.local for rank in row.timed)
     levels = {rank.id: rank.local_ms if is_local else rank.median for rank in row.timed}
     ranks = []
-    for process in counted(row.processes):
+    for process in row.counted:
         for number, rank in process.record.ranks.items():
             id = rank_id(process.record, number)
             if len(rank.ms) and id in levels:

@@ -110,8 +110,9 @@ def _overview(report: Report) -> dict[str, object]:
     rows = []
     for row, values in zip(report.rows, table.rows, strict=True):
         rows.append({
-            "name": row.name, "findings": report.findings_of(row), "spark": spark(row), "half": row.half_width,
-            "before": cells(values, before), "after": cells(values, after),
+            "name": row.name, "findings": report.findings_of(row), "spark": spark(row),
+            "half": row.half_width, "before": cells(values, before),
+            "after": cells(values, after),
         })  # fmt: skip
     drawn = [Column("over time"), Column("± of 5 %"), Column("findings")]
     titles = [table.columns[0], *(table.columns[k] for k in before), *drawn]

@@ -13,7 +13,7 @@ from ...errors import MilabenchError
 from ...grouping import grouped
 from ...numerics import Floats
 from ..model import Row, Rows
-from ..process import ProcessResult, counted
+from ..process import ProcessResult
 from ..ranks.ledger import BEHIND, LaunchTimes, launch_times
 from ..ranks.overlap import TimedBucket, buckets_of
 from ..statistics.values import NAN, mean, median
@@ -121,7 +121,7 @@ def _points(name: str, group: Rows, comm: Sequence[AllReduce]) -> Points:
     mode = " and ".join(sorted(modes))
     if not modes <= PREDICTED:
         raise NoPredictionError(f"not all ranks do the same work in mode {mode}")
-    processes = [process for row in group for process in counted(row.processes)]
+    processes = [process for row in group for process in row.counted]
     works = [launch_work(process) for process in processes if process.record.ranks]
     launches = grouped(((len(set(work.nodes)), work.ranks), work) for work in works)
     each = {ranks / nodes for nodes, ranks in launches}

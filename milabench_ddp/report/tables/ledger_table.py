@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping
 from ...table import Column
 from ..completeness import of_how_many
 from ..model import Row
-from ..process import counted
 from ..rank_fields import RankOfRow
 from ..ranks.ledger import BUBBLE, COMMUNICATION, JITTER, WAITING, launch_times
 from ..ranks.pipelines import stages_text
@@ -25,7 +24,7 @@ Items = Mapping[str, float]  # ms
 def ledger_by_rank(row: Row) -> dict[RankId, Items]:
     """The items of each rank in ms, the mean over launches."""
     found: dict[RankId, list[Items]] = defaultdict(list)
-    for process in counted(row.processes):
+    for process in row.counted:
         times = launch_times(process.record, process.unsteady_of)
         if times is not None:
             items = times.ledger()

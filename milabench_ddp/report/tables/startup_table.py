@@ -2,7 +2,6 @@
 
 from ...table import Column
 from ..model import Row
-from ..process import counted
 from ..ranks.startup import PARTS, startups
 from ..statistics.values import median
 from .selection import NamedValues, TableOf
@@ -13,7 +12,7 @@ def _parts(row: Row) -> NamedValues:
 
     The slowest rank is that of all launches, and so is the median.
     """
-    ranks = [rank for process in counted(row.processes) for rank in startups(process.record)]
+    ranks = [rank for process in row.counted for rank in startups(process.record)]
     told = {part for rank in ranks for part in rank.parts}
     spent = {}
     for part, title in PARTS.items():

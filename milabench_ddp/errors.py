@@ -158,6 +158,13 @@ def one_of(word: str, known: Sequence[str]) -> str:
     return f"did you mean `{near}`, or one of {words}?" if near else f"choose from {words}"
 
 
+def require_known(option: str, word: str, known: Iterable[str]) -> None:
+    """Raise SelectionError if an option names what there is not."""
+    names = list(known)
+    if word not in names:
+        raise SelectionError(f"{option} {word}: unknown; {one_of(word, names)}")
+
+
 def _nearest(word: str, known: Iterable[str]) -> str:
     if len(word) > _LONGEST_WORD:
         return ""
@@ -180,6 +187,11 @@ def shortened(text: str, most: int = 600) -> str:
 def count_text(count: int, noun: str) -> str:
     """``1 run``, ``1,024 runs``."""
     return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def counts_text(counts: Mapping[str, int]) -> str:
+    """``11 ok, 1 failed``; empty without any."""
+    return ", ".join(f"{count} {word}" for word, count in counts.items())
 
 
 def shown_names(names: Sequence[str], most: int = 8) -> str:

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..errors import SelectionError, count_text, disk_errors, one_of
+from ..errors import SelectionError, count_text, disk_errors, require_known
 from ..options.reading import ExportOptions
 from ..report.export import FILE_KINDS, TABLES, write_tables
 
@@ -14,11 +14,9 @@ ONE = "benchmarks"
 
 def main(options: ExportOptions) -> int:
     kind, place = options.to[0], Path(options.to[1])
-    if kind not in FILE_KINDS:
-        raise SelectionError(f"--to {kind}: unknown; choose from {', '.join(FILE_KINDS)}")
+    require_known("--to", kind, FILE_KINDS)
     for name in options.table:
-        if name not in TABLES:
-            raise SelectionError(f"--table {name}: unknown; {one_of(name, list(TABLES))}")
+        require_known("--table", name, TABLES)
     paths = files_of(place, kind, options.table)
     written = write_tables(options.runs, kind, paths, overwrite=options.overwrite)
     for name, count in written.items():

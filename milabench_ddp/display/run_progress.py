@@ -8,7 +8,7 @@ from statistics import fmean
 
 from msgspec import UNSET, Struct, ValidationError, convert, field, to_builtins
 
-from ..errors import shortened
+from ..errors import counts_text, shortened
 from ..events import Data, Ended, Event, Metrics, Note, Outcome, Output, Started, Verdict
 from ..metric_line import MetricLine
 from ..progress import LaunchCount, Span
@@ -234,5 +234,4 @@ class RunProgress:
 
     def counts(self) -> str:
         """The outcomes of those that have ended: ``11 ok, 1 failed``; empty without any."""
-        counts = Counter(self.outcomes.values())
-        return ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+        return counts_text(Counter(self.outcomes.values()))

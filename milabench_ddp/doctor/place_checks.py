@@ -16,6 +16,7 @@ from ..config.system import SystemNode
 from ..dispatch.runners.agents import AgentCommand, setup_lines
 from ..dispatch.runners.ssh import shell_on
 from ..dispatch.slurm_queue import output_of
+from ..errors import counts_text
 from ..results.node_state import NodeState, said_together
 from .diagnosis import Diagnosis, error, ok, warning
 
@@ -49,7 +50,7 @@ def slurm(is_asked: bool, limit: float) -> Iterator[Diagnosis]:
         yield bad(f"`sinfo` fails, or does not answer in {limit:g} s", "try `sinfo`")
         return
     states = Counter(dict(each.split("=", 1) for each in answer.split()).values())
-    yield ok(f"nodes: {', '.join(f'{count} {state}' for state, count in states.items()) or 'none'}")
+    yield ok(f"nodes: {counts_text(states) or 'none'}")
 
 
 def hosts(

@@ -99,6 +99,10 @@ class Field(Struct, frozen=True):
         return row.like_perf(value) if self.like == RATE else value
 
 
+def in_place(fields: Iterable[Field], place: str) -> tuple[Field, ...]:
+    return tuple(each for each in fields if each.places in (EVERYWHERE, place))
+
+
 def perf_of(row: Row) -> Measured:
     below, above = row.sides if row.half_width >= 0 else (row.uncertainty, row.uncertainty)
     return Measured(
@@ -233,8 +237,7 @@ BENCHMARK: tuple[Field, ...] = (
 # fmt: on
 MAIN = tuple(each for each in BENCHMARK if each.heading)
 """The columns of the main table."""
-IN_DOCUMENT = tuple(each for each in BENCHMARK if each.places in (EVERYWHERE, DOCUMENT))
-IN_EXPORT = tuple(each for each in BENCHMARK if each.places in (EVERYWHERE, EXPORT))
+IN_DOCUMENT, IN_EXPORT = in_place(BENCHMARK, DOCUMENT), in_place(BENCHMARK, EXPORT)
 
 
 def types_of(fields: Iterable[Field]) -> list[tuple[str, object]]:

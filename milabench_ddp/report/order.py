@@ -7,7 +7,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from ..errors import SelectionError, did_you_mean, one_of
+from ..errors import SelectionError, did_you_mean, require_known
 from .fields import BENCHMARK, Field, ReportedBenchmark
 from .model import Report, Row
 
@@ -53,6 +53,5 @@ def in_order(report: Report, name: str) -> Report:
 
     Raises SelectionError if there is no such order.
     """
-    if name not in ORDERS:
-        raise SelectionError(f"--sort {name}: unknown; {one_of(name, list(ORDERS))}")
+    require_known("--sort", name, ORDERS)
     return replace(report, rows=tuple(sorted(report.rows, key=partial(_key, ORDERS[name]))))

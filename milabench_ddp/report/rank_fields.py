@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 from msgspec import Struct
 
-from .fields import DOCUMENT, EVERYWHERE, EXPORT, Field
+from .fields import DOCUMENT, EXPORT, Field, in_place
 from .ranks.rank_summary import RankSummary
 from .statistics.values import NAN
 
@@ -83,5 +83,4 @@ RANK: tuple[Field, ...] = (
 )
 # fmt: on
 IN_TABLE = tuple(each for each in RANK if each.heading)
-IN_DOCUMENT = tuple(each for each in RANK if each.places in (EVERYWHERE, DOCUMENT))
-IN_EXPORT = tuple(each for each in RANK if each.places in (EVERYWHERE, EXPORT))
+IN_DOCUMENT, IN_EXPORT = in_place(RANK, DOCUMENT), in_place(RANK, EXPORT)

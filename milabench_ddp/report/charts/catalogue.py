@@ -9,6 +9,7 @@ from operator import attrgetter
 
 from msgspec.structs import replace
 
+from ...errors import counts_text
 from ...grouping import grouped
 from ...numerics import np
 from ...results.records import is_finite
@@ -188,7 +189,7 @@ def ratio_chart(
     drawn = Bars(axis, bars, spans=[span], line=1.0)
     numbers = [Column(name, ".3f") for name in ("ratio", "low", "high")]
     table = Table((Column("benchmark"), *numbers, Column("verdict")), tuple(found), title)
-    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) or "None"
+    told = counts_text(counts) or "None"
     what = "Each benchmark's ratio with its 95 % interval, beside a line at 1."
     return Chart("ratios", "", "", title, f"{what} {told}.", drawn.draw, table)
 

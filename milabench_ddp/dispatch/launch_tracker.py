@@ -45,11 +45,6 @@ class LaunchTracker:
         return not self.waits_for
 
     @property
-    def _is_joint(self) -> bool:
-        """Whether its nodes wait for each other; else each measures by itself to its end."""
-        return any(process.job is not None for process in self.launch.processes)
-
-    @property
     def has_failed(self) -> bool:
         return bool(self._failed)
 
@@ -61,7 +56,7 @@ class LaunchTracker:
         if state.verdict.is_ok or self._cause is not None:
             return
         self._failed.append(node)
-        if len(self._failed) == 1 and self._is_joint:
+        if len(self._failed) == 1 and self.launch.is_joint:
             self._others_due = now + self._timeouts.others
 
     def lose(self, node: str, lost: NodeLost, now: float) -> None:
@@ -70,7 +65,7 @@ class LaunchTracker:
         self.waits_for.discard(node)
         if self._cause is None or self._cause.outcome is not Outcome.LOST:
             self._cause = Verdict(lost.outcome, f"{node} {lost.reason}")
-        if self._is_joint or VALIDATE not in self.launch.benchmark.tags:
+        if self.launch.is_joint or VALIDATE not in self.launch.benchmark.tags:
             self._others_due = now  # at once: they would wait for ever, or measure for nothing
 
     def stop_due(self, now: float) -> Verdict | None:

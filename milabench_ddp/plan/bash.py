@@ -108,7 +108,7 @@ def parts(launches: Sequence[Launch], python: str, comments: Sequence[str] = ())
     nodes = max((launch.nodes for launch in launches), default=1)
     blocks = [f"{line}\n" for launch in launches for line in _block(launch, nodes > 1)]
     ports = _PORTS.replace("{python}", expanded(SECRETS.learn(python)))
-    if any(_needs_port(launch) for launch in launches):
+    if any(launch.is_joint for launch in launches):
         blocks.insert(0, f"{ports}\n")
     yield "#!/usr/bin/env bash\n"
     for each in (*map(comment, comments), _PREAMBLE.replace("{own}", _OWN), *needs(blocks)):
@@ -126,7 +126,7 @@ def _block(launch: Launch, several: bool) -> Iterator[str]:
     yield f"echo {quoted(title)}"
     yield 'echo "===="'
     yield f"# `run` ends it after {launch.benchmark.max_duration:g} s"
-    if _needs_port(launch):
+    if launch.is_joint:
         # The first port: each job takes one, where its ranks meet.
         yield "host=${MASTER_ADDR:-127.0.0.1} port=${MASTER_PORT:-$(free_port)}"
     yield "time ("
@@ -146,10 +146,6 @@ def _block(launch: Launch, several: bool) -> Iterator[str]:
         yield f"  {line}"
     yield f"  join {' '.join(files)}"
     yield f") || failed+=({quoted(title)})\n"
-
-
-def _needs_port(launch: Launch) -> bool:
-    return any(process.job is not None for process in launch.processes)
 
 
 def command(process: Process) -> tuple[str, str]:

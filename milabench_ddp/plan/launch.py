@@ -55,6 +55,11 @@ class Launch(Struct, frozen=True):
         has_ranks = any(process.is_rank for process in self.processes)  # they wait for one another
         return len(self.processes) > 1 and not has_ranks
 
+    @property
+    def is_joint(self) -> bool:
+        """Whether its processes meet, at a port, and wait for each other; else each runs alone."""
+        return any(process.job is not None for process in self.processes)
+
     def called_with(self, environ: Mapping[str, str]) -> "Launch":
         """The launch with its defaults in the processes' variables, but those of the caller."""
         missing = {name: text for name, text in self.defaults.items() if name not in environ}

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from ...codec import encode_shown
-from ...errors import RunDirError, disk_errors
+from ...errors import RunDirError, counts_text, disk_errors
 from ...events import Status
 from ...hostlist import shown_nodes
 from ...results.defects import ignore
@@ -65,7 +65,7 @@ class Progress(Struct, frozen=True):
         said = [self.outcome or "how it ended is not recorded"]
         if self.outcome is None:
             said = [f"goes on, for {duration_text(self.seconds)}"]
-        how = ", ".join(f"{count} {name}" for name, count in self.ended.items())
+        how = counts_text(self.ended)
         if self.benchmarks:
             of = f"{sum(self.ended.values())} of {self.benchmarks} benchmarks"
             said.append(f"{of} ({how})" if how else of)

@@ -1,12 +1,12 @@
 """What the monitor saw of each device and host in each launch of a benchmark."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TypeVar
 
 from msgspec import Struct
 
+from ..grouping import grouped
 from ..results.records import Payload, Record
 from ..samples import DeviceSample, HostSample
 from .process import Processes, ProcessResult
@@ -103,11 +103,11 @@ def host_samples(processes: Processes) -> dict[str, list[HostSample]]:
 
     Of a launch without any, all of its samples.
     """
-    found: dict[str, list[HostSample]] = defaultdict(list)
-    for process, teller in with_tellers(processes):
-        if process.record.host:
-            window = teller.window if teller else None
-            found[process.record.place[1]] += inside(window, process.record.host)
+    found = grouped(
+        (process.record.place[1], sample)
+        for process, teller in with_tellers(processes)
+        for sample in inside(teller.window if teller else None, process.record.host)
+    )
     return dict(sorted(found.items()))
 
 

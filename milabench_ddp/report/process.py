@@ -6,7 +6,6 @@ Observations that the program marked as warm-up are left out, and then those bef
 
 import math
 from array import array
-from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -14,7 +13,7 @@ from msgspec import Struct
 
 from ..events import NAN_LOSS, Outcome, Status, Verdict, exit_reason
 from ..grouping import grouped
-from ..results.rate_columns import RateColumns, joined
+from ..results.rate_columns import joined
 from ..results.records import Payload, Record, Run, unit_of
 from .ranks.rank_launch import LaunchKey
 from .ranks.rank_summary import RankId, rank_id
@@ -64,10 +63,9 @@ class ProcessResult(Struct, frozen=True, dict=True):
         """
         if self.unmeasured:
             return Weighed.nothing()
-        found: dict[int, list[RateColumns]] = defaultdict(list)
-        for record in self._summed:
-            for rank, lines in record.rates.load().by_rank().items():
-                found[rank].append(lines)
+        found = grouped(
+            of_rank for record in self._summed for of_rank in record.rates.load().by_rank().items()
+        )
         ranks = [weighed(joined(found[rank])) for rank in sorted(found)]
         return sum_of_ranks([seen for seen in ranks if len(seen)] or [Weighed.nothing()])
 

@@ -1,4 +1,5 @@
 import errno
+from pathlib import Path
 
 import pytest
 
@@ -6,11 +7,15 @@ from milabench_ddp.codec import loads
 from milabench_ddp.errors import (
     PlanError,
     RunDirError,
+    SelectionError,
     contained,
     count_text,
+    counts_text,
     did_you_mean,
+    disk_errors,
     may_pass,
     reason_of,
+    require_known,
     shown_names,
 )
 
@@ -66,3 +71,27 @@ def test_an_error_is_contained_and_told_but_not_a_request_to_end() -> None:
 def test_a_count_has_its_noun() -> None:
     counts = [count_text(count, "run") for count in (0, 1, 2, 1024)]
     assert counts == ["0 runs", "1 run", "2 runs", "1,024 runs"]
+
+
+def test_an_error_of_the_disk_names_the_file_and_keeps_its_number(tmp_path: Path) -> None:
+    path = tmp_path / "none" / "file"
+    with pytest.raises(RunDirError) as told, disk_errors("write", path, "; choose another"):
+        path.touch()
+    assert str(told.value) == f"cannot write {path}: No such file or directory; choose another"
+    assert isinstance(told.value.__cause__, FileNotFoundError)
+
+
+def test_an_error_without_a_reason_of_the_system_is_told_in_its_own_words(tmp_path: Path) -> None:
+    with pytest.raises(RunDirError, match=": it is silent"), disk_errors("read", tmp_path):
+        raise OSError("it is silent")
+
+
+def test_an_unknown_word_is_refused_beside_the_known_ones() -> None:
+    require_known("--sort", "rate", ["rate", "name"])
+    with pytest.raises(SelectionError, match="--sort rat: unknown; did you mean `rate`"):
+        require_known("--sort", "rat", ["rate", "name"])
+
+
+def test_words_are_counted() -> None:
+    assert counts_text({"ok": 11, "failed": 1}) == "11 ok, 1 failed"
+    assert counts_text({}) == ""

@@ -58,3 +58,10 @@ def test_extremes(pairs: list[tuple[float, int]]) -> None:
         own = [value for value, at in pairs if at == place]
         expected = [min(own), np.median(own), max(own)] if own else [math.nan] * 3
         assert [column[place] for column in found] == pytest.approx(expected, nan_ok=True)
+
+
+def test_what_neighbours_differ_by_does_not_depend_on_the_level() -> None:
+    noise = np.random.default_rng(0).normal(0.0, 2.0, 4000)
+    moving = noise + np.linspace(0.0, 100.0, len(noise))
+    assert statistics.neighbours_std(noise) == pytest.approx(2.0, rel=0.05)
+    assert statistics.neighbours_std(moving) == pytest.approx(2.0, rel=0.05)

@@ -95,7 +95,7 @@ def _mark(lower: float) -> str:
 
 
 def _marks(rows: Rows) -> Iterator[str]:
-    if any(True for row in rows for _ in _nodes(row)):
+    if any(each["to each node"] for row in rows for each in _nodes(row)):
         yield LEGEND
 
 

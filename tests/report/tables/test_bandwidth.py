@@ -74,5 +74,6 @@ def test_the_map_of_links_marks_what_is_slow(tmp_path):
 def test_the_map_of_many_nodes_has_no_marks(tmp_path, nodes):
     write_pairs(tmp_path, [np.full((nodes, nodes), 40.0)])
     table = link_map(report_of([tmp_path]).rows)
+    assert bool(table.notes) is (nodes <= 96)  # what the marks mean, where there are any
     assert len(table.rows) == nodes
     assert (table.columns[-1].name == "to each node") == (nodes == 96)

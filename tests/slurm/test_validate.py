@@ -66,6 +66,10 @@ def validation(make_sweep, tmp_path):
     return make
 
 
+def slow(node):
+    return pytest.param(node, marks=pytest.mark.slow)
+
+
 CPU = ("--device", "cpu", "--gpus", "1")
 
 
@@ -126,7 +130,7 @@ def test_a_node_that_is_lost_loses_nothing_of_the_others(cluster, validation):
     assert it.sweep.benchmarks()["all"].nodes == ("node1", "node2")
 
 
-@pytest.mark.parametrize("odd", [pytest.param("node1", marks=pytest.mark.slow), "node5"])
+@pytest.mark.parametrize("odd", [slow("node1"), "node5"])
 def test_a_slow_node_is_named(cluster, validation, odd):
     it = validation(faults={odd: "slow"})
     code, out, err = ended(it.begin("--nodes", "5", "--device", "cpu", "--gpus", "2"))
@@ -147,3 +151,18 @@ def test_a_node_without_power_is_named_with_what_slurm_says(cluster, validation)
     (why,) = it.verdicts()["node2"]["reasons"]
     assert why.startswith("node2 did not start: Slurm has it as down"), why
     assert it.sweep.states() == {"one": "ok", "all": "ok"}
+
+
+@pytest.mark.parametrize("odd", [slow("node1"), slow("node3"), "node5"])
+def test_a_node_with_a_limited_network_is_named(networked, make_sweep, tmp_path, odd):
+    sweep = make_sweep(tmp_path, {"quick": [5]})
+    for node in networked.nodes():
+        networked.rate(node, "10mbit" if node == odd else "100mbit")  # so little needs no core
+    words = ["validate", "--select", "pairs", "--runner", sweep.profile, "--nodes", "5", *CPU]
+    words += ["--override", "*.env.OMP_NUM_THREADS=1", "--base", tmp_path, "--name", "sweep"]
+    code, out, err = ended(sweep.milabench(*words))
+    assert code == 1, out + err
+    assert (sweep.run / "failing_nodes.txt").read_text().split() == [odd]
+    document = json.loads(ended(sweep.milabench("report", sweep.run, "--format", "json"))[1])
+    found = [each for each in document["findings"] if each["name"] == "slow_node_links"]
+    assert [each["nodes"] for each in found] == [[odd]]

@@ -42,6 +42,7 @@ class JudgedBits(Struct):
 
     wrong: list[OtherBits] = []
     unclear: list[OtherBits] = []
+    without: list[Record] = []  # a whole pass
     compared: int = 0  # devices with at least two passes, or with another one that is like it
 
 
@@ -70,7 +71,12 @@ class _Device(Struct, frozen=True):
 @once
 def judged_bits(row: Row) -> JudgedBits:
     judged = JudgedBits()
-    devices = [each for process in row.processes if (each := _read(process.record))]
+    devices = []
+    for process in row.processes:
+        if device := _read(process.record):
+            devices.append(device)
+        elif process.record.tables.get("bits"):
+            judged.without.append(process.record)
     for same in grouped((each.like, each) for each in devices).values():
         launches = grouped((rank_id(each.record, 0), each) for each in same)
         steady: list[_Device] = []

@@ -40,6 +40,19 @@ def bits_unclear(row: Row) -> Finds:
         yield _found(each, how)
 
 
+@finding(
+    "warning",
+    "{place}: bits were not compared: there was no time for a pass",
+    "raise `max_duration`, or look for what else runs on the host",
+    looks_for="wrong bits",
+)
+def bits_not_compared(row: Row) -> Finds:
+    """Devices whose program had time for less than one pass, as on a busy host."""
+    if without := judged_bits(row).without:
+        tags = [record.tag for record in without]
+        yield Found(shown_names(tags), nodes=tuple({record.node: 0 for record in without}))
+
+
 def _found(each: OtherBits, how: str) -> Found:
     evidence = {"step": each.first.step, "tensor": each.first.tensor, "usual": each.usual}
     return Found(shown_names(each.tags), evidence, {"how": how}, nodes=each.nodes)

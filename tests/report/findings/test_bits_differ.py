@@ -36,3 +36,15 @@ def test_devices_that_agree_are_silent(tmp_path):
     for number in range(3):
         device(tmp_path, f"n{number}/0", digests())
     assert found(tmp_path) == {}
+
+
+def test_a_device_without_a_whole_pass_is_named(tmp_path):
+    """Not among those in which nothing was found."""
+    for number in range(2):
+        device(tmp_path, f"n{number}/0", digests())
+    device(tmp_path, "n2/0", [], passes=0.5)
+    (each,) = found(tmp_path).values()
+    assert (each.name, each.place) == ("bits_not_compared", "bits.D0.n2")
+    assert (each.severity, each.fails) == ("warning", False)
+    (check,) = [check for check in report_of([tmp_path]).checks if check.finding == "bits_differ"]
+    assert (check.found, check.compared) == (1, {"bits": 2})

@@ -24,7 +24,6 @@ from ..config.shipped import shipped_root
 from ..config.system import System, read_system
 from ..config.tree import default_base, expanded
 from ..dispatch.node_request import NodeRequest, synthetic_nodes
-from ..dispatch.run_context import heed_secrets
 from ..errors import MachineError, SelectionError, count_text
 from ..hazards import hazards_in
 from ..hidden import SECRETS
@@ -52,7 +51,8 @@ def request(options: SuiteOptions, system: System) -> SuiteRequest:
 
 
 def learn_secrets(benchmarks: Sequence[Benchmark], profile: RunnerProfile | None) -> None:
-    heed_secrets(benchmarks)
+    for benchmark in benchmarks:
+        benchmark.heed_secrets()
     for benchmark in benchmarks:
         # Its command line first, by which a script calls what both of them have.
         SECRETS.learn([dict(benchmark.env), list(benchmark.argv), dict(benchmark.record)])

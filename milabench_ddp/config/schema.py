@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, defstruct, field
 from msgspec.structs import fields
 
+from ..hidden import SECRETS
 from .checks import (
     Check,
     Count,
@@ -128,6 +129,10 @@ class Benchmark(Struct, frozen=True):
 
     def size(self, nodes: int) -> int:
         return self.num_machines or nodes
+
+    def heed_secrets(self) -> None:
+        """Hide the values of the variables that it says are secret."""
+        SECRETS.heed(self.record.get("secrets") or (), (self.name, self.group))
 
 
 class SkipKind(StrEnum):

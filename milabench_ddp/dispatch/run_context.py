@@ -63,14 +63,9 @@ def read_plan(run: RunDir) -> RunPlan:
     They are those of this process or, where they were left out, of its environment.
     """
     plan = read_record(run.plan_json, RunPlan, SECRETS.reveal)
-    heed_secrets(plan.benchmarks)
+    for benchmark in plan.benchmarks:
+        benchmark.heed_secrets()
     return plan
-
-
-def heed_secrets(benchmarks: Iterable[Benchmark]) -> None:
-    """Hide the values of the variables that the benchmarks say are secret."""
-    for benchmark in benchmarks:
-        SECRETS.heed(benchmark.record.get("secrets") or (), (benchmark.name, benchmark.group))
 
 
 def write_plan(run: RunDir, plan: RunPlan) -> None:

@@ -10,6 +10,7 @@ from msgspec import to_builtins
 from milabench_ddp.config.audited import AuditedSetting, audited
 from milabench_ddp.machine.setting_reader import read_settings
 from milabench_ddp.node_settings import Settings
+from tests.support.wait import PATIENCE
 
 LIMITS = """\
 Limit                     Soft Limit           Hard Limit           Units
@@ -124,7 +125,7 @@ class PlantedNode:
         (self.root / path).unlink()
 
     def settings(self) -> Settings:
-        return read_settings(audited(), self.gpus, self.root)
+        return read_settings(audited(), self.gpus, self.root, PATIENCE)
 
 
 Spoil = Callable[[PlantedNode], object]

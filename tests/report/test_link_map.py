@@ -42,7 +42,7 @@ def test_one_slow_link_is_a_link(link: tuple[int, int], back: bool) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_link_of_four_ends_is_found_where_both_its_ways_are_slow(seed: int) -> None:
-    """The way back of the slowest one is no noise of the others."""
+    """The way back of the slowest link does not count as noise."""
     made = speeds(4, seed)
     made[1, 2] *= 0.6
     made[2, 1] *= 0.6

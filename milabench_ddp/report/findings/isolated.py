@@ -5,6 +5,7 @@ from ..isolations import isolations
 from ..model import Row
 from .finder import Finds, Found, finding
 
+_EACH = "it fails on each of its nodes alone: that is no node's fault"
 _TOGETHER = (
     "{place} {does} only together: in {bad} of {all} probes, and each does well with other nodes"
 )
@@ -38,7 +39,9 @@ def fails_by_number(row: Row) -> Finds:
     """From how many nodes on it fails, whichever they are."""
     for record in isolations(row):
         if record.scale is not None:
-            yield Found(evidence={"from": record.scale})
+            yield Found(
+                evidence={"from": record.scale}, sentence=_EACH if record.scale == 1 else ""
+            )
 
 
 @finding("warning", "{why}", "--table isolation has all probes")

@@ -58,11 +58,13 @@ def test_two_that_fail_only_together_fail_both(tmp_path: Path) -> None:
     assert "only together" in one.sentence
 
 
-def test_a_number_fails_nobody(tmp_path: Path) -> None:
-    planted(tmp_path, scale=4)
+@pytest.mark.parametrize(("scale", "said"), [(4, "any 4 of its nodes"), (1, "each of its nodes")])
+def test_a_number_fails_nobody(tmp_path: Path, scale: int, said: str) -> None:
+    planted(tmp_path, scale=scale)
     (one,) = found(tmp_path)
     assert (one.name, one.nodes, one.fails) == ("fails_by_number", (), False)
-    assert one.evidence["from"] == 4
+    assert one.evidence["from"] == scale
+    assert said in one.sentence
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,11 @@ def test_a_result_is_reproduced_with_its_script(at: Workplace, suite: Suite):
 def test_the_starts_and_the_machine_are_on_record(at: Workplace, suite: Suite):
     at.milabench("run", suite(one=GOOD), "--device", "cpu", "--gpus", "8", "--name", "mine")
     state = at.state()
-    (launch,) = state.benchmarks["one"].launches
-    assert len({process.started for process in launch.processes}) == 8
+    one = state.benchmarks["one"]
+    (launch,) = one.launches
+    assert len({process.pid for process in launch.processes}) == 8
+    for process in launch.processes:  # all begin at once: two may have the same moment
+        assert one.started <= process.started < process.ended <= one.ended
     assert state.header.preset == "small"
     assert state.header.machine["packages"]["torch"]
     assert state.header.schema == 2

@@ -15,7 +15,8 @@ from msgspec.structs import replace
 from ..errors import reason_of
 from ..events import Outcome
 from ..grouping import grouped
-from ..plan.isolate import Isolation, Probe
+from ..plan.isolate import Isolation
+from ..plan.probes import Probe
 from ..report.partial import launch_series
 from ..results.isolation import IsolationRecord, ProbeRecord, read_isolation
 from ..results.run_dir import RunDir, save_state

@@ -1,39 +1,29 @@
 """Finds by which nodes a group of them fails, from probes of subsets that are good or bad. Pure.
 
-A probe tells wrong in ``FLAKY`` of all cases. Probes of disjoint nodes run at the same time: they
-are a round, which takes as long as one of them.
+    sweep    All nodes in groups of the least size; bad groups again. A node of a bad group is
+             joined with good nodes, other ones each time: it is bad if that is bad ``AGREE`` times
+             more often than good. If no node of a group is, two of its nodes together may be.
+    search   All others together are still bad: so is one half of them, or they only are together.
+             Halves that are good alone are joined by parts, all disjoint ones in one round, until
+             one of these is bad; and so on down to two nodes, which are decided as above. Where no
+             part is bad, a probe told wrong, and those before are asked again; or:
+    scale    The number fails (:mod:`~milabench_ddp.plan.fault_of_scale`).
 
-    sweep    All nodes in groups of the least size. A node of a bad group is joined with good nodes,
-             other ones each time: it is bad if that is bad ``AGREE`` times more often than good. If
-             no node of a group is, two of its nodes together may be.
-    search   All others together are still bad. The smallest prefix of them that is bad ends in one
-             node of a defect, and the smallest prefix that is bad together with this node in the
-             other: a larger set is never better. Both are found by halves of what is likely after
-             all that was told (Burnashev and Zigangirov 1974). What was found is decided as above.
-    scale    The two nodes are good together with fewer others, and as many nodes without them are
-             bad: it is the number that fails.
-
-Unlike in group testing (Hwang 1972) and delta debugging (Zeller 2002), no outcome is believed
-alone.
+Parts are those of delta debugging (Zeller 2002). Unlike there and in group testing (Hwang 1972), no
+outcome is believed alone.
 """
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from itertools import accumulate, chain, combinations
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
+from itertools import chain, combinations, islice
 
 from msgspec import Struct
 
-FLAKY = 0.01
-AGREE = 3  # bad outcomes more than good ones that condemn, beside those that made it suspect
-_SURE = 0.95  # of what a search finds, which is decided after it
-_GOOD = 0.999  # that all others are good
-_RARE = 0.02  # the share of isolations in which the same node has another defect
-_TRIES = 4  # searches without a find in something that fails
+from .fault_of_scale import fewest_that_fail
+from .probes import FLAKY, TRUE, Asks, Probe, Rounds, side_by_side
 
-Probe = frozenset[str]
-T = TypeVar("T")
-Rounds = Generator[list[Probe], list[bool], T]
-Asks = Generator[Probe, bool, T]
+AGREE = 3  # bad outcomes more than good ones that condemn, beside those that made it suspect
+_ALL_GOOD, _FAIL = 0.001, 50  # odds that nodes fail
+_TRIES = 6  # ends of a search in something that fails
 
 
 class Condemned(Struct, frozen=True):
@@ -73,31 +63,30 @@ class Isolation:
 
     def _steps(self) -> Rounds[None]:
         yield from self._sweep()
-        fruitless = 0 if self._whole_fails else _TRIES
-        while fruitless < _TRIES and self.scale is None:
-            known = len(self.bad)
-            for number, left_out in enumerate(self._covers()):
+        while self._whole_fails and self.scale is None and not self.is_unexplained:
+            known = self.bad
+            for left_out in self._covers():
                 rest = [node for node in self._nodes if node not in left_out]
-                prior = 1 - _RARE if number else 0.5
-                if len(rest) > 1 and (yield from self._search(rest, prior)):
+                if len(rest) > 1 and (yield from self._search(rest)):
                     break
             else:
                 return
-            fruitless = 0 if len(self.bad) > known else fruitless + 1
-        self.is_unexplained = self._whole_fails and self.scale is None
+            self.is_unexplained = self.scale is None and self.bad == known
 
     def _sweep(self) -> Rounds[None]:
         order, size = self._nodes, self._least
         suspects: list[tuple[str, ...]] = []
         for _ in range(AGREE):
             groups = [tuple(order[k : k + size]) for k in range(0, len(order), size)]
-            whole = [group for group in groups if len(group) == size]
+            if self._whole_fails and len(groups) > 2 and len(groups[-1]) < size:
+                groups[-2:] = [groups[-2] + groups[-1]]
+            whole = [group for group in groups if len(group) >= size]
             outcomes = yield [frozenset(group) for group in whole]
             told = dict(zip(whole, outcomes, strict=True))
-            if len(whole) > 0.1 / FLAKY and (bad := [group for group in whole if told[group]]):
-                # some are bad by chance
+            if bad := [group for group in whole if told[group]]:  # some by chance
                 again = yield [frozenset(group) for group in bad]
                 told |= zip(bad, again, strict=True)
+            self._good_groups = {group for group in whole if not told[group]}
             self._good = [node for group in whole if not told[group] for node in group]
             suspects += [group for group in groups if told.get(group, True)]
             if self._good or size == len(order):
@@ -123,30 +112,33 @@ class Isolation:
             self.scale = 1 if bad else self._least  # no node differs from another
             return
         self._good += [node for node in beside if node not in {*bad, *self._good}]
-        pairs = chain.from_iterable(combinations(group, 2) for group in suspects)
-        tasks = [self._decide(pair, self._good) for pair in pairs if bad.isdisjoint(pair)]
+        unexplained = [group for group in suspects if bad.isdisjoint(group)]
+        pairs = chain.from_iterable(combinations(group, 2) for group in unexplained)
+        tasks = [self._decide(pair, self._good, agree=AGREE - 1) for pair in pairs]
         self._condemn(decided + (yield from side_by_side(tasks)))
 
     def _condemn(self, decided: Sequence[Condemned | None]) -> None:
-        self.bad += [each for each in decided if each]
+        found = self.bad + [each for each in decided if each]
+        bad = {each.nodes[0] for each in found if len(each.nodes) == 1}
         # what was bad together was so by a node that is bad alone
-        bad = {each.nodes[0] for each in self.bad if len(each.nodes) == 1}
-        self.bad = [each for each in self.bad if len(each.nodes) == 1 or bad.isdisjoint(each.nodes)]
+        self.bad = [each for each in found if len(each.nodes) == 1 or bad.isdisjoint(each.nodes)]
+        self._good = [node for node in self._good if node not in bad]
 
     def _decide(
-        self, core: tuple[str, ...], good: Sequence[str], place: int = 0
+        self, core: tuple[str, ...], good: Sequence[str], place: int = 0, agree: int = AGREE
     ) -> Asks[Condemned | None]:
         """Probe nodes until it is clear, each time joined with other good ones to the least size.
 
         Args:
             place: of the first ones; those that are decided beside it have other places.
+            agree: bad outcomes more than good ones that condemn.
         """
         others = [node for node in good if node not in core]
         missing = self._least - len(core)
         if len(others) <= missing:
             missing = 0  # always the same ones would decide
-        agree = AGREE if len(others) >= AGREE * missing else AGREE + 2  # few may be bad with it
-        enough = 1 if missing else 2
+        agree += len(others) < AGREE * missing  # few may be bad with it
+        enough = 1 if missing or self._whole_fails else 2
         bad = fine = 0
         while bad - fine < agree and fine < enough + (bad > 0):
             first = (place + bad + fine) * missing % max(len(others), 1)
@@ -165,80 +157,102 @@ class Isolation:
             for other in range(1 + bool(pairs)):
                 yield bad | {pair[(k >> bit & 1) ^ other] for k, pair in enumerate(pairs)}
 
-    def _search(self, rest: Sequence[str], prior: float) -> Rounds[bool]:
-        """Find a defect among nodes; return whether they fail. ``prior``: that they do not."""
-        least, whole = self._least, len(rest)
-        weights = [(1 - prior) / (whole - least + 1)] * (whole - least + 1) + [prior]
-        size = least + (yield from first_bad(lambda k: rest[: least + k], weights, _GOOD))
-        if size > whole:
-            return False
-        last = rest[size - 1]
-        group = tuple(rest[:size])
-        if size > least:
-            # The last hypothesis, that all others are needed, is the number's, too.
-            weights = [0.5 / (size - least)] * (size - least) + [0.5]
-            joined = yield from first_bad(lambda k: [last, *rest[: least - 1 + k]], weights, _SURE)
-            joined += least - 1
-            group = (*rest[:joined], last) if joined < least else (rest[joined - 1], last)
-            if joined == size - 1 and (yield from self._is_scale(rest, size)):
-                self.scale = size
+    def _search(self, rest: Sequence[str]) -> Rounds[bool]:
+        """Find a defect among nodes; return whether they fail."""
+        known = self.bad
+        # Odds that they fail; where pairs are known, others are asked about twice
+        odds = 0.05 if any(len(each.nodes) == 2 for each in known) else 1.0
+        path = [_Part(tuple(rest))]
+        if (halves := path[0].across()) and {halves.left, halves.right} <= self._good_groups:
+            path.append(halves)
+        again: set[int] = set()
+        for _ in range(_TRIES):
+            while _ALL_GOOD < odds < _FAIL:
+                (is_bad,) = yield [frozenset(rest)]
+                odds *= TRUE / FLAKY if is_bad else FLAKY / TRUE
+            if odds < 1:
+                return False
+            while smaller := (yield from self._smaller(path[-1], rest)):
+                path.append(smaller)
+            last = path[-1]
+            size = len(last.nodes)
+            if last.right and size == 2 and len(rest) > 5:  # each was good with others, twice
+                decision = self._decide(last.nodes, self._good, agree=AGREE - 1)
+                self._condemn((yield from side_by_side([decision])))
+            elif size <= 2 or 2 < self._least > len(rest) // 3:  # too few to join all with others
+                yield from self._examine([last.nodes])
+            if self.bad != known:
                 return True
-            if joined >= least:  # each was good with others
-                self._condemn((yield from side_by_side([self._decide(group, self._good)])))
-                return True
-        yield from self._examine([group])
+            # It is their number, or a probe told wrong: the one of these nodes, or of a part.
+            is_whole = size == len(rest)
+            is_bad = is_whole or (yield [self._joined([last], last, rest)[0][1]])[0]
+            path = [part for part in path if len(part.nodes) > size]
+            if is_bad:
+                path.append(_Part(last.nodes))
+            if is_bad and (is_whole or size in again):
+                self.scale = yield from fewest_that_fail(rest, size)
+                if self.scale:
+                    return True
+            again.add(size)
+            odds *= FLAKY if is_whole else 1
         return True
 
-    def _is_scale(self, rest: Sequence[str], size: int) -> Rounds[bool]:
-        """Whether other sets of this size are bad, and good without any one of their nodes."""
-        agreed = against = 0
-        while agreed < 2 * AGREE and against < 2:
-            place = len(rest) * (1 + agreed // 2) // 3
-            wanted = agreed % 2 == 0
-            probe = [*rest[place:], *rest[:place]][: size if wanted else size - 1]
-            (is_bad,) = yield [frozenset(probe)]
-            agreed += is_bad == wanted
-            against += is_bad != wanted
-        return against < 2
+    def _smaller(self, part: "_Part", rest: Sequence[str]) -> Rounds["_Part | None"]:
+        """What fails of a part that fails: a half, or only two halves together; None if nothing."""
+        most = 2 if len(part.nodes) == len(rest) else 4  # all may fail by their number
+        for parts in part.smaller(most):
+            asked = self._joined(parts, part, rest)
+            outcomes = (yield [probe for _, probe in asked]) if asked else []
+            for (smaller, _), is_bad in zip(asked, outcomes, strict=True):
+                if is_bad:
+                    return smaller
+        return part.across()
+
+    def _joined(
+        self, parts: Sequence["_Part"], within: "_Part", rest: Sequence[str]
+    ) -> list[tuple["_Part", Probe]]:
+        """Probes of disjoint parts, joined with nodes from outside to the least size."""
+        inside = {*within.nodes}
+        others = iter([node for node in rest if node not in inside])
+        probes = []
+        for part in parts:
+            nodes = [*part.nodes, *islice(others, max(self._least - len(part.nodes), 0))]
+            if len(nodes) >= self._least:
+                probes.append((part, frozenset(nodes)))
+        return probes
 
 
-def first_bad(
-    prefix: Callable[[int], Sequence[str]], weights: Sequence[float], sure: float
-) -> Rounds[int]:
-    """The number of the first bad one of sets that contain each other, by noisy bisection.
+class _Part(Struct, frozen=True):
+    """Nodes that fail: by any of the left ones, or by left and right ones only together."""
 
-    Args:
-        weights: how likely each is the first bad one; the last, that none is, has no probe.
-        sure: how likely the last must be.
-    """
-    likely = list(weights)
-    while True:
-        *sums, total = accumulate(likely)
-        best = max(range(len(likely)), key=likely.__getitem__)
-        if likely[best] >= total * (sure if best == len(likely) - 1 else _SURE):
-            return best
-        place = min(range(len(sums)), key=lambda k: abs(sums[k] - total / 2))
-        (is_bad,) = yield [frozenset(prefix(place))]
-        for k in range(len(likely)):
-            likely[k] *= (1 - FLAKY if is_bad == (k <= place) else FLAKY) / total
+    left: tuple[str, ...]
+    right: tuple[str, ...] = ()
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        return self.left + self.right
+
+    def smaller(self, most: int) -> Iterator[list["_Part"]]:
+        """Disjoint parts for each round; any two nodes that may fail together are in one.
+
+        Args:
+            most: parts of a side; so many rounds show that no two nodes fail.
+        """
+        if self.right and len(self.nodes) > 2:
+            fewest = max(min(len(self.left), len(self.right)), 2)
+            count = min(fewest if fewest < 5 else 3, most)  # the fewest rounds for what they tell
+            left, right = _split(self.left, count), _split(self.right, count)
+            for turn in range(count):
+                pairs = zip(left, right[turn:] + right[:turn], strict=True)
+                yield [_Part(one, other) for one, other in pairs if one and other]
+        elif len(self.left) > 1 and not self.right:
+            yield [_Part(half) for half in _split(self.left, 2)]
+
+    def across(self) -> "_Part | None":
+        """By both halves only together, if it is not known yet."""
+        return None if self.right or len(self.left) < 2 else _Part(*_split(self.left, 2))
 
 
-def side_by_side(tasks: Sequence[Asks[T]]) -> Rounds[list[T]]:
-    """What tasks return, in their order; those whose probes are disjoint ask in the same round."""
-    asked = {place: next(task) for place, task in enumerate(tasks)}
-    returned: dict[int, T] = {}
-    while asked:
-        busy: set[str] = set()
-        now = []
-        for place, probe in asked.items():
-            if busy.isdisjoint(probe):
-                busy |= probe
-                now.append(place)
-        outcomes = yield [asked[place] for place in now]
-        for place, is_bad in zip(now, outcomes, strict=True):
-            try:
-                asked[place] = tasks[place].send(is_bad)
-            except StopIteration as end:
-                returned[place] = end.value
-                del asked[place]
-    return [returned[place] for place in range(len(tasks))]
+def _split(nodes: tuple[str, ...], count: int) -> list[tuple[str, ...]]:
+    size = len(nodes)
+    return [nodes[size * k // count : size * (k + 1) // count] for k in range(count)]

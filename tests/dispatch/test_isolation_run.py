@@ -209,7 +209,7 @@ def test_a_request_to_stop_leaves_it_open_and_it_goes_on_where_it_was(coordinato
 
 
 def test_what_cannot_be_planned_ends_it_with_the_reason(coordinator: Make) -> None:
-    """Of a strong scaling, 48 is divided by 4 nodes and by 3, but not by 5."""
+    """Of a strong scaling, 48 is divided by 4 nodes and by 3, but not by 5 and 7."""
     strong = benchmark(
         "train", plan=njobs(1), isolate=5, scaling="strong", argv=("--batch-size", "48")
     )
@@ -218,7 +218,7 @@ def test_what_cannot_be_planned_ends_it_with_the_reason(coordinator: Make) -> No
     found = record(run)
     assert not found.bad
     assert not found.is_open
-    assert "5 does not divide it" in found.why_stopped
+    assert "7 does not divide it" in found.why_stopped
 
 
 def test_it_ends_after_its_time(coordinator: Make, monkeypatch: pytest.MonkeyPatch) -> None:

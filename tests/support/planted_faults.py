@@ -26,7 +26,7 @@ class PlantedFaults(Struct, frozen=True):
         """How many rounds may find them while every probe tells the truth."""
         faults = len(self.bad) + len(self.pairs) + (self.scale is not None)
         decided_late = len(self.pairs) + (self.scale is not None)
-        return 2 * faults * log2(len(self.nodes)) + 4 + 10 * decided_late
+        return 2 * faults * log2(len(self.nodes)) + 4 + 6 * decided_late
 
 
 class Isolated(Struct, frozen=True):

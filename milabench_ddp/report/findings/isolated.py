@@ -6,6 +6,7 @@ from ..model import Row
 from .finder import Finds, Found, finding
 
 _EACH = "it fails on each of its nodes alone: that is no node's fault"
+_ANY = "it fails on any {from} of its nodes, fewer were not tried: that is no node's fault"
 _TOGETHER = (
     "{place} {does} only together: in {bad} of {all} probes, and each does well with other nodes"
 )
@@ -39,9 +40,9 @@ def fails_by_number(row: Row) -> Finds:
     """From how many nodes on it fails, whichever they are."""
     for record in isolations(row):
         if record.scale is not None:
-            yield Found(
-                evidence={"from": record.scale}, sentence=_EACH if record.scale == 1 else ""
-            )
+            fewest = min((probe.size for probe in record.probes), default=record.scale)
+            sentence = _EACH if record.scale == 1 else _ANY if record.scale <= fewest else ""
+            yield Found(evidence={"from": record.scale}, sentence=sentence)
 
 
 @finding("warning", "{why}", "--table isolation has all probes")

@@ -58,7 +58,14 @@ def test_two_that_fail_only_together_fail_both(tmp_path: Path) -> None:
     assert "only together" in one.sentence
 
 
-@pytest.mark.parametrize(("scale", "said"), [(4, "any 4 of its nodes"), (1, "each of its nodes")])
+@pytest.mark.parametrize(
+    ("scale", "said"),
+    [
+        (4, "any 4 of its nodes, and on fewer it does not"),
+        (2, "any 2 of its nodes, fewer were not tried"),
+        (1, "each of its nodes"),
+    ],
+)
 def test_a_number_fails_nobody(tmp_path: Path, scale: int, said: str) -> None:
     planted(tmp_path, scale=scale)
     (one,) = found(tmp_path)

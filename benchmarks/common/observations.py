@@ -34,7 +34,8 @@ def timed_observations(
     clock.wait(end)
     observation_ms = clock.milliseconds(begin, end) / warmup * number
     own_seconds = seconds and seconds / parts
-    repeat = run.fitting(repeat, observation_ms, own_seconds, 1 / (parts - done), fewest=1)
+    share = 2 / (2 * parts - done)  # of what the parts before left, so that all have as much
+    repeat = run.fitting(repeat, observation_ms, own_seconds, share, fewest=1)
     call()  # fills the device's queue, which has run empty in the barrier
     marks = [clock.mark()]
     for _ in range(repeat):

@@ -159,7 +159,7 @@ def test_a_node_with_a_limited_network_is_named(networked, make_sweep, tmp_path,
     for node in networked.nodes():
         networked.rate(node, "10mbit" if node == odd else "100mbit")  # so little needs no core
     words = ["validate", "--select", "pairs", "--runner", sweep.profile, "--nodes", "5", *CPU]
-    words += ["--override", "*.env.OMP_NUM_THREADS=1", "--override", "pairs.argv.--repeat=8"]
+    words += ["--override", "*.env.OMP_NUM_THREADS=1"]
     words += ["--base", tmp_path, "--name", "sweep"]
     code, out, err = ended(sweep.milabench(*words))
     assert code == 1, out + err

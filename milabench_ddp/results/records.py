@@ -1,5 +1,6 @@
 """The records that the readers in this folder make from the result files of a run."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -58,6 +59,9 @@ TABLES = ("comm", "comm_fit", "sweep", "bandwidth", "pair", "bits", "planted")
 """The keys of payloads that it reports for one size or shape after another, a table row each."""
 
 
+_DEVICE = re.compile(r"D\d+")
+
+
 class Record(Struct):
     """The contents of a `.data` file: one process and, under torchrun, its ranks."""
 
@@ -105,12 +109,15 @@ class Record(Struct):
 
     @property
     def place(self) -> tuple[str, str]:
+        """Its device, or the number of its job, and its node; empty where it is on no other."""
         places = [word for word in self.words if word not in ("nolog", self.repeat)]
+        if len(places) > 1 and places[0].isdecimal() and _DEVICE.fullmatch(places[1]):
+            del places[1]  # a task of Slurm has its device between the two
         return (*places, "", "")[0], (*places, "", "")[1]
 
     @property
     def node(self) -> str:
-        return str(self.meta.get("node") or "")
+        return str(self.meta.get("node") or self.place[1])
 
     @property
     def accelerators(self) -> Payload:
@@ -128,8 +135,9 @@ class Record(Struct):
     @property
     def repeat(self) -> str:
         """The repeat of the benchmark, such as ``R0``; empty if the benchmark ran once."""
-        for word in self.words:
-            if word[:1] == "R" and word[1:].isdigit():
+        for place, word in enumerate(self.words):
+            is_node = place > 0 and word == self.meta.get("node")
+            if word[:1] == "R" and word[1:].isdigit() and not is_node:
                 return word
         return ""
 

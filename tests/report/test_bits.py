@@ -68,7 +68,7 @@ def test_one_that_differs_from_itself_is_wrong_and_judges_no_other(tmp_path):
     device(tmp_path, "n1/0", digests())
     found = judgement(tmp_path)
     assert short(found.wrong) == [(("bits.D0.n0",), 1, "b", 0)]
-    assert found.wrong[0].nodes == ("",)  # its file does not tell its node
+    assert found.wrong[0].nodes == ("n0",)
     assert not found.unclear
 
 

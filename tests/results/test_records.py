@@ -46,6 +46,7 @@ def test_the_tag_of_a_record_is_the_stem_of_its_file() -> None:
         (["R1", "D0"], "R1", True),
         (["R12", "0", "node1", "nolog"], "R12", False),
         (["Rx", "D0"], "", True),
+        (["D0", "R2"], "R2", True),  # as milabench has it
     ],
 )
 def test_what_the_words_of_a_tag_say(tag: list[str], repeat: str, reports: bool) -> None:
@@ -59,11 +60,19 @@ def test_what_the_words_of_a_tag_say(tag: list[str], repeat: str, reports: bool)
     [
         (["R1", "D0"], ("D0", "")),
         (["R12", "0", "node1", "nolog"], ("0", "node1")),
+        (["0", "D2", "node1", "nolog"], ("0", "node1")),
+        (["0", "D2"], ("0", "")),
+        (["D2", "node1"], ("D2", "node1")),
         ([], ("", "")),
     ],
 )
 def test_the_place_of_a_process_is_in_its_tag(tag: list[str], place: tuple[str, str]) -> None:
     assert record(*tag).place == place
+
+
+def test_a_node_whose_name_looks_like_a_repeat() -> None:
+    found = Record(Path("b.D0.R1.data"), {"tag": ["b", "D0", "R1"]}, meta={"node": "R1"})
+    assert (found.repeat, found.node) == ("", "R1")
 
 
 def test_what_a_node_recorded_of_itself() -> None:

@@ -87,6 +87,12 @@ def _unclear(
         for row in rows
         if row.name not in joint
     }
+    for run in measured.runs:
+        for name in run.missing.keys() & where.keys():  # of these nodes nothing is known
+            words = [tag.split(".") for tag in run.missing[name]]  # a node's name may have dots
+            ends = {".".join(each[cut:]) for each in words for cut in range(1, len(each))}
+            where[name] |= ends.intersection(nodes)
+            broke[name] = broke.get(name, set()) | ends.intersection(nodes)
     for failure in measured.failures:
         if failure.outcome == Outcome.CANCELLED and failure.benchmark in where:
             yield from ((node, f"{failure.benchmark}: {failure.reason}") for node in nodes)

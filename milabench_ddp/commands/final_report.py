@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import sys
 from pathlib import Path
 from typing import TextIO
 
@@ -15,12 +16,12 @@ from ..report.finding import Severity
 from ..report.findings.planted import PLANTED
 from ..report.model import Report
 from ..report.node_verdict import Word, worst
-from ..report.ring_order import NODE_ORDER, ring_order
+from ..report.ring_order import ring_order
+from ..results.node_state import FAILING_NODES, NODE_ORDER, PASSING_NODES
 from ..shown_streams import behind, has_colours
 
 SUCCEEDED, FAILED, CANCELLED = 0, 1, 130
 OF_WORST = {Word.PASS: SUCCEEDED, Word.FAIL: FAILED, Word.CANNOT_TELL: 3}
-NODE_LISTS = {"passing_nodes.txt": Word.PASS, "failing_nodes.txt": Word.FAIL}
 NARROWEST = 40  # columns, below which a table cannot be read
 RED, PLAIN = "\x1b[1;31m", "\x1b[0m"
 _FAIL = re.compile(r"(?:Verdict +)?(FAIL)\b")  # as a report begins
@@ -48,12 +49,16 @@ def show(path: str | Path, out: TextIO, fail_on: str = Severity.ERROR) -> int:
     is_real = all(each.name != PLANTED for each in made.findings)
     if made.verdicts and is_real and not (made.goes_on or made.cancelled):
         by_word = grouped((each.verdict, each.node) for each in made.verdicts)
-        lists = {name: by_word.get(word, []) for name, word in NODE_LISTS.items()}
+        failing = by_word.get(Word.FAIL, [])
+        lists = {PASSING_NODES: by_word.get(Word.PASS, []), FAILING_NODES: failing}
         for ring in filter(None, map(ring_order, made.rows)):
-            failing = lists["failing_nodes.txt"]
             lists[NODE_ORDER] = [node for node in ring.order if node not in failing]
-        for name, nodes in lists.items():
-            replace_file(Path(path) / name, "".join(f"{node}\n" for node in nodes).encode())
+        try:
+            for name, nodes in lists.items():
+                replace_file(Path(path) / name, "".join(f"{node}\n" for node in nodes).encode())
+        except OSError as error:
+            why = error.strerror
+            print(f"milabench: warning: no lists of nodes in {path}: {why}", file=sys.stderr)
     write(text, out)
     return exit_code(made, fail_on)
 

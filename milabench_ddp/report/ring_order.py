@@ -8,7 +8,6 @@ from .model import Row
 from .once import once
 from .statistics.values import median
 
-NODE_ORDER = "node_order.txt"  # in the folder of a validation: a node on each line
 LEAST_GAIN = 0.05  # of the slowest link
 POWER = 16  # of times whose sum is made small: the slowest link counts most, then how many are slow
 FEWEST_NODES = 4  # three nodes have one ring

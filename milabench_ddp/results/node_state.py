@@ -21,6 +21,9 @@ from ..node_settings import Settings
 from .defects import OnDefect, ignore, read_unless_damaged
 from .run_dir import RunDir
 
+# in the folder of a validation that has ended, a node on each line
+PASSING_NODES, FAILING_NODES = "passing_nodes.txt", "failing_nodes.txt"
+NODE_ORDER = "node_order.txt"
 CLOCK_LIMIT = 0.5  # seconds by which a clock may be off before that is told
 
 
@@ -103,6 +106,9 @@ def leave_out(state: NodeState) -> NodeState:
 
 def begin_attempt(run: RunDir, others: Container[str] = ()) -> None:
     """Keep what nodes did in an earlier attempt as of the past, but those of other jobs."""
+    for name in (PASSING_NODES, FAILING_NODES, NODE_ORDER):  # it may judge otherwise
+        with suppress(OSError):
+            (run.path / name).unlink(missing_ok=True)
     for name, state in read_nodes(run).items():
         if state.job not in others:
             with suppress(RunDirError):  # a full disk is told where a state is lost by it

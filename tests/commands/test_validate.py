@@ -77,6 +77,34 @@ def test_a_report_and_other_runs_write_no_lists(at: Workplace) -> None:
     assert (at.run() / "passing_nodes.txt").exists()
 
 
+@pytest.mark.parametrize("kept", [0, 1])
+def test_a_node_whose_records_are_damaged_does_not_pass_and_the_others_do(
+    at: Workplace, kept: int
+) -> None:
+    done = at.milabench("validate", write_suite(at, GOOD), "--level", "deep", *PLACE)
+    assert done.code == 0, done.out
+    path = at.run() / "two.D1.node1.data"
+    lines = path.read_text().splitlines(keepends=True)
+    path.unlink()
+    if kept:  # the line that tells its node is not among them
+        path.write_text("".join(lines[:kept]))
+    watched = at.milabench("watch", str(at.run()))
+    assert watched.code == 3
+    assert lists(at) == (["node0", "node2"], []), watched.out
+
+
+def test_what_cannot_be_written_beside_a_report_does_not_take_its_place(at: Workplace) -> None:
+    done = at.milabench("validate", write_suite(at, GOOD), *PLACE)
+    (at.run() / "passing_nodes.txt").unlink()
+    (at.run() / "passing_nodes.txt" / "in the way").mkdir(parents=True)
+    watched = at.milabench("watch", str(at.run()))
+    assert watched.code == 0
+    assert watched.out.splitlines()[0] == done.out.splitlines()[0]
+    assert watched.err.splitlines()[-1] == (
+        f"milabench: warning: no lists of nodes in {at.run()}: Is a directory"
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

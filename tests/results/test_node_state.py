@@ -10,6 +10,7 @@ from milabench_ddp.node_settings import SettingValue
 from milabench_ddp.results.node_state import (
     NodeState,
     NodeStatus,
+    begin_attempt,
     differences,
     problems,
     read_nodes,
@@ -180,3 +181,11 @@ def test_settings_are_read_back(tmp_path: Path) -> None:
     (state,) = told("9000")
     write_record(run.node_json("n1"), state)
     assert read_nodes(run, refuse)["n1"].settings == state.settings
+
+
+def test_the_lists_of_nodes_of_an_attempt_end_with_it(tmp_path: Path) -> None:
+    """An attempt that is cut off judges nobody."""
+    for name in ("passing_nodes.txt", "node_order.txt"):
+        (tmp_path / name).write_text("n1\n")
+    begin_attempt(RunDir(tmp_path))
+    assert list(tmp_path.iterdir()) == []

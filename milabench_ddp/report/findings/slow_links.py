@@ -3,9 +3,10 @@
 from msgspec.structs import asdict, replace
 
 from ...hostlist import shown_nodes
+from ...results.node_state import NODE_ORDER
 from ..links import SlowLinks, kinds_of, shared_rates, slow_links
 from ..model import Row
-from ..ring_order import LEAST_GAIN, NODE_ORDER, ring_order
+from ..ring_order import LEAST_GAIN, ring_order
 from ..statistics.values import median
 from .finder import Finds, Found, finding
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from ..errors import PoolingError
 from ..grouping import grouped
-from ..results.records import Payload, Run, is_finite, mapping_or_empty
+from ..results.records import Payload, Record, Run, is_finite, mapping_or_empty
 
 MOST_SHOWN = 12
 ABSENT = "(absent)"
@@ -83,13 +83,14 @@ def differences_of(runs: Sequence[Run]) -> list[Difference]:
     found = list(_compared(runs, [facts_of(run) for run in runs]))
     with_header = all(run.state is not None for run in runs)
     told = [
-        (name, run) for run in runs for name in dict.fromkeys(each.name for each in run.records)
+        (name, (run, _settings(run, records, with_header)))
+        for run in runs
+        for name, records in grouped((each.name, each) for each in run.records).items()
     ]
-    for name, those in grouped(told).items():
-        settings = [_settings(run, name, with_header) for run in those]
-        keys = dict.fromkeys(key for known in settings for key in known)
-        complete = [{f"{name}.{key}": known.get(key, ABSENT) for key in keys} for known in settings]
-        found += _compared(those, complete)
+    for name, pairs in grouped(told).items():
+        keys = dict.fromkeys(key for _, known in pairs for key in known)
+        complete = [{f"{name}.{key}": known.get(key, ABSENT) for key in keys} for _, known in pairs]
+        found += _compared([run for run, _ in pairs], complete)
     return found
 
 
@@ -223,11 +224,11 @@ def cpu_of(meta: Payload) -> str:
     return " x ".join(str(cpu[key]) for key in ("count", "brand") if cpu.get(key))
 
 
-def _settings(run: Run, name: str, with_header: bool) -> Facts:
-    records = [record for record in run.records if record.name == name]
+def _settings(run: Run, records: Sequence[Record], with_header: bool) -> Facts:
+    """The settings of a benchmark, of which these are the records."""
     config = records[0].config
     if run.state is not None:
-        config = _of(run.state.header.suite, name) or config
+        config = _of(run.state.header.suite, records[0].name) or config
     wanted = config.keys() - set(IRRELEVANT) if with_header else set(OF_MILABENCH)
     base = str(run.path.resolve().parent.parent)  # of <base>/runs/<name>
     found: dict[str, str] = {}

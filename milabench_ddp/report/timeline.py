@@ -16,6 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from ..errors import SelectionError, count_text
+from ..grouping import grouped
 from ..numerics import Floats, np
 from ..results.rank import MOST, Rank
 from ..results.records import Record
@@ -105,6 +106,7 @@ def _events(
     findings: Sequence[Finding],
     start: float,
 ) -> Iterator[Event]:
+    told_of = grouped((finding.benchmark, finding) for finding in findings)
     for pid, (process, own) in enumerate(zip(processes, tracks, strict=True), start=1):
         record = process.record
         began = _began(record)
@@ -119,11 +121,10 @@ def _events(
             yield _named("thread_name", pid, tid, told)
             yield _named("thread_sort_index", pid, tid, {"sort_index": track.rank})
             yield from _steps(track, pid, shift)
-        for finding in findings:
-            if finding.benchmark == record.name:
-                said = {"sentence": finding.sentence, "severity": finding.severity}
-                at = {"pid": pid, "tid": _tid(pid, own[0]), "ts": 1e3 * shift}
-                yield {"ph": "i", "s": "p", "name": finding.name, **at, "args": said}
+        for finding in told_of.get(record.name, ()):
+            said = {"sentence": finding.sentence, "severity": finding.severity}
+            at = {"pid": pid, "tid": _tid(pid, own[0]), "ts": 1e3 * shift}
+            yield {"ph": "i", "s": "p", "name": finding.name, **at, "args": said}
         for index, samples in record.samples.items():
             yield from _counters(f"{record.node} device {index}".lstrip(), samples, pid, start)
 

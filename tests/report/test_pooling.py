@@ -1,6 +1,6 @@
 """Runs that may be pooled, and runs that differ in one thing each."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,9 @@ import pytest
 from milabench_ddp.cli import main
 from milabench_ddp.errors import PoolingError
 from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.pooling import differences_of
+from milabench_ddp.results.read_run import read_run
+from tests.support.calls import grown_faster
 from tests.support.described_runs import GPU, META, Change, Facts, changed, measured, to
 from tests.support.result_files import config, end, line, rates, start, write, write_state
 
@@ -258,3 +261,14 @@ def test_a_pid_that_is_none_tells_no_copy(tmp_path: Path) -> None:
         begun = line("start", {"command": [], "pid": pid, "time": time})
         write(tmp_path / run, "b.D0", config("b", device=0), begun, rates([1.0]), end())
     assert len(report_of([tmp_path / run for run in "abc"], pool=True).runs) == 3
+
+
+def test_each_record_is_looked_at_as_often_among_many_benchmarks(tmp_path: Path) -> None:
+    def work(count: int) -> Callable[[], object]:
+        for k in range(count):
+            values = rates([1.0] * 3)
+            write(tmp_path / str(count), f"b{k}.D0", config(f"b{k}"), start(), values, end())
+        run = read_run(tmp_path / str(count))
+        return lambda: differences_of([run, run])
+
+    assert grown_faster(work, 8) == {}

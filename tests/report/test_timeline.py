@@ -2,14 +2,16 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from milabench_ddp.errors import MilabenchError
 from milabench_ddp.report.assemble import report_of
+from milabench_ddp.report.finding import Finding
 from milabench_ddp.report.timeline import write_timeline
 from tests.support.result_files import (
     config,
@@ -152,3 +154,26 @@ def test_moments_and_steps_of_any_length(tmp_path: Path, bad: dict[str, float]):
     write(tmp_path, "toy.0", job("toy"), start(), *lines, end())
     _, events = timeline(tmp_path)
     assert [len(of_rank) for of_rank in slices(events, "step").values()] == [2, 2]
+
+
+class Walked(list[Finding]):
+    """Findings that count how often all of them are looked at."""
+
+    times = 0
+
+    def __iter__(self) -> Iterator[Finding]:
+        self.times += 1
+        return super().__iter__()
+
+
+def test_findings_are_not_looked_through_for_each_process(tmp_path: Path):
+    for k in range(3):
+        lines = job(f"gpt{k}", 1), start(), timed_rates([1.0]), ranks(0, "forward", count=1), end()
+        write(tmp_path, f"gpt{k}.0", *lines)
+    findings = Walked([Finding("it drifts", "gpt1", name="drift")])
+    write_timeline(replace(report_of([tmp_path]), findings=findings), tmp_path / "timeline.json")
+    events = json.loads((tmp_path / "timeline.json").read_text())["traceEvents"]
+    assert [(event["pid"], event["name"]) for event in events if event["ph"] == "i"] == [
+        (2, "drift")
+    ]
+    assert findings.times == 1

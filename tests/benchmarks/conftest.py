@@ -20,7 +20,6 @@ def wire(tmp_path, monkeypatch) -> Wire:
 @pytest.fixture(autouse=True, scope="module")
 def _earlier_tests_are_frozen():
     """Programs collect garbage; to visit what earlier tests imported takes most of their time."""
-    gc.unfreeze()
     gc.collect()
     gc.freeze()
 

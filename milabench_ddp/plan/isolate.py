@@ -22,7 +22,7 @@ from .fault_of_scale import fewest_that_fail
 from .probes import FLAKY, TRUE, Asks, Probe, Rounds, side_by_side
 
 AGREE = 3  # bad outcomes more than good ones that condemn, beside those that made it suspect
-_ALL_GOOD, _FAIL = 0.001, 50  # odds that nodes fail
+_ALL_GOOD, _FAIL = 0.001, 4  # odds that nodes fail
 _TRIES = 6  # ends of a search in something that fails
 
 

@@ -1,6 +1,8 @@
 """``milabench compare`` as a user calls it."""
 
 import json
+from collections.abc import Iterator
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -11,15 +13,16 @@ from tests.support.compared_runs import launched
 STEADY = [99.8, 100.1, 100.0, 100.3, 99.9]
 
 
-@pytest.fixture
-def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    launched(Path("a"), {"b": STEADY, "c": STEADY})
-    launched(Path("slower"), {"b": STEADY, "c": [0.96 * rate for rate in STEADY]})
-    launched(Path("faster"), {"b": STEADY, "c": [1.1 * rate for rate in STEADY]})
-    launched(Path("broken"), {"b": STEADY}, failed={"c": "it crashed"})
-    launched(Path("less"), {"b": STEADY})
-    return tmp_path
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Runs in the current folder, which are only read."""
+    with chdir(tmp_path_factory.mktemp("runs")):
+        launched(Path("a"), {"b": STEADY, "c": STEADY})
+        launched(Path("slower"), {"b": STEADY, "c": [0.96 * rate for rate in STEADY]})
+        launched(Path("faster"), {"b": STEADY, "c": [1.1 * rate for rate in STEADY]})
+        launched(Path("broken"), {"b": STEADY}, failed={"c": "it crashed"})
+        launched(Path("less"), {"b": STEADY})
+        yield
 
 
 @pytest.mark.parametrize(
@@ -36,7 +39,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_the_exit_code(
-    runs: Path, capsys: pytest.CaptureFixture[str], after: str, words: list[str], code: int
+    written: None, capsys: pytest.CaptureFixture[str], after: str, words: list[str], code: int
 ) -> None:
     for face in ("text", "markdown", "csv", "json"):
         assert (
@@ -55,20 +58,23 @@ def test_the_exit_code(
     ],
 )
 def test_bad_input(
-    runs: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+    written: None, capsys: pytest.CaptureFixture[str], words: list[str], message: str
 ) -> None:
     assert main(["compare", *words]) == 2
     assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [[], ["b", "--threshold", "-1%"], ["b", "--fail-on", "x"]])
-def test_wrong_usage(runs: Path, words: list[str]) -> None:
+def test_wrong_usage(written: None, words: list[str]) -> None:
     with pytest.raises(SystemExit) as error:
         main(["compare", "a", *words])
     assert error.value.code == 2
 
 
-def test_a_folder_of_runs_and_a_history(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_of_runs_and_a_history(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
     for k, rate in enumerate(STEADY):
         launched(Path("past") / str(k), {"b": [rate], "c": [rate]})
     launched(Path("one"), {"b": [100.0], "c": [90.0]})

@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -83,9 +84,17 @@ def command(
     return call
 
 
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
+    """The folder of the library of a driver."""
+    return cache(lambda driver: nvml_stub.build(tmp_path_factory.mktemp("nvml"), driver))
+
+
 @pytest.fixture(params=MACHINES.values(), ids=MACHINES)
 def machine(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest,
+    library: Callable[[int], Path],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Machine:
     made: Machine = request.param
     monkeypatch.setenv("NVML_STUB", made.statements)
@@ -93,7 +102,7 @@ def machine(
         monkeypatch.setattr(pynvml, "nvmlLib", None)
         monkeypatch.setattr(pynvml, "CDLL", _not_found)
     else:
-        nvml_stub.load(nvml_stub.build(tmp_path, made.driver), monkeypatch)
+        nvml_stub.load(library(made.driver), monkeypatch)
     return made
 
 

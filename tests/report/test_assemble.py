@@ -181,8 +181,8 @@ def test_whatever_the_files_say_there_is_a_report(
             report_of([folder])
         return
     for compat in (False, True):
+        made = report_of([folder], compat_formulas=compat, weights={"b": 1.0})
         for format in FORMATS:
-            made = report_of([folder], compat_formulas=compat, weights={"b": 1.0})
             assert FORMATS[format].report(made)
     made = report_of([folder])
     for make in TABLES.values():

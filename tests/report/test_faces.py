@@ -1,5 +1,6 @@
 """The text as a user reads it: golden files of made-up runs."""
 
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -130,10 +131,11 @@ def test_plain_text_has_no_escapes(here: Path) -> None:
     assert "\x1b" not in made
 
 
-@pytest.fixture
-def rich(here: Path) -> Report:
-    write_rich(here / "monday")
-    return report_of([here / "monday"])
+@pytest.fixture(scope="module")
+def rich(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    with chdir(tmp_path_factory.mktemp("rich")):
+        write_rich(Path("runs/monday"))
+        return report_of([Path("runs/monday")])
 
 
 @pytest.mark.parametrize("width", [80, 100, 140])
@@ -160,7 +162,7 @@ def test_tables_on_demand_fit_and_have_all_their_columns(rich: Report) -> None:
             assert column.name in text
 
 
-def test_the_tables_that_have_something_to_tell_are_named(rich: Report, here: Path) -> None:
+def test_the_tables_that_have_something_to_tell_are_named(rich: Report) -> None:
     *_, names = report_text(rich, 1000).splitlines()
     assert names.strip().startswith("--table steps, strategies, stragglers, ranks, ")
     assert "speedup" not in names

@@ -1,5 +1,7 @@
 """Parameters, operations and activations of the formulas, against the models themselves."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
@@ -55,8 +57,8 @@ def test_parameters_are_those_of_the_formula(shape):
     [
         shape_of("GPTSmall", 3072, 128),
         shape_of("llama3-1b", block=2048),
-        shape_of("llama3-8b", block=8192),
-        shape_of("llama3-70b", block=4096),
+        replace(shape_of("llama3-8b", block=8192), layers=3),  # the others, of all layers
+        replace(shape_of("llama3-70b", block=4096), layers=3),
         Llama(2, 8, 64, 100, 16, groups=8, hidden=96),  # each query has its own key
     ],
 )

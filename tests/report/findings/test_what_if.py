@@ -1,5 +1,7 @@
 """What-if, of planted jobs in which own work is slower beside communication."""
 
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +10,7 @@ from msgspec.structs import replace
 
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.findings.what_if import condition, faster, gain_text, launches_of
+from milabench_ddp.report.model import Row
 from milabench_ddp.report.ranks.ledger import LaunchTimes
 from milabench_ddp.table import Measured
 from tests.support.slowed_ranks import Slowed
@@ -34,23 +37,35 @@ def test_steps_of_events(slower: float) -> None:
     assert hidden == pytest.approx(np.array([[10.0, 0.0]] * 2))
 
 
-def held(folder: Path, plant: Slowed, times: int, *, hides: bool) -> tuple[float, float]:
+@pytest.fixture(scope="module")
+def rows_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[Row]]:
+    """The rows of the runs of a case, of each seed one."""
+
+    @cache
+    def made(case: str) -> list[Row]:
+        folder, rows = tmp_path_factory.mktemp("runs"), []
+        for seed in range(TIMES):
+            CASES[case].write(folder / str(seed), 60, np.random.default_rng(100 + seed))
+            rows.extend(report_of([folder / str(seed)]).rows)
+        return rows
+
+    return made
+
+
+def held(plant: Slowed, rows: list[Row], *, hides: bool) -> tuple[float, float]:
     """How often the interval has the truth, and how far the gain is off on average."""
     clean = replace(CLEAN, ms=plant.ms, slower=plant.slower)
     after = plant.hidden_mean if hides else clean.mean
     truth = plant.mean(300, np.random.default_rng(1)) / after(300, np.random.default_rng(1)) - 1
     errors, inside = [], 0
-    for seed in range(times):
-        where = folder / str(seed)
-        plant.write(where, 60, np.random.default_rng(100 + seed))
-        (row,) = report_of([where]).rows
+    for row in rows:
         slow = {row.ranks[1].id}
         without = LaunchTimes.hidden_steps if hides else lambda times, of=slow: times.steps(of)
         gain = faster(launches_of(row), without)
         assert condition(launches_of(row)) == ""
         errors.append(float(gain) - truth)
         inside += abs(errors[-1]) <= gain.error
-    return inside / times, float(np.mean(errors))
+    return inside / len(rows), float(np.mean(errors))
 
 
 @pytest.mark.parametrize(
@@ -63,8 +78,12 @@ def held(folder: Path, plant: Slowed, times: int, *, hides: bool) -> tuple[float
         ("not slowed", False),
     ],
 )
-def test_own_work_is_slower_beside_communication(tmp_path: Path, case: str, hides: bool) -> None:
-    inside, error = held(tmp_path, CASES[case], TIMES, hides=hides)
+def test_own_work_is_slower_beside_communication(
+    rows_of: Callable[[str], list[Row]], case: str, hides: bool
+) -> None:
+    rows = rows_of(case)
+    assert len(rows) == TIMES
+    inside, error = held(CASES[case], rows, hides=hides)
     assert inside >= 0.9
     assert abs(error) < 0.01
 

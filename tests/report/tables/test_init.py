@@ -1,6 +1,7 @@
 """The tables of a made-up run, as a user reads them."""
 
 import json
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,12 @@ from tests.golden import check_golden
 from tests.support.reported_runs import write_tables
 
 
-@pytest.fixture
-def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Report:
-    monkeypatch.chdir(tmp_path)
-    run = Path("runs/monday")
-    write_tables(run)
-    return report_of([run])
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    with chdir(tmp_path_factory.mktemp("made")):
+        run = Path("runs/monday")
+        write_tables(run)
+        return report_of([run])
 
 
 @pytest.mark.parametrize("name", TABLES)

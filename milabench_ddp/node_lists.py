@@ -8,6 +8,7 @@ from .hostlist import natural
 
 MOST_NODES = 100_000
 _LARGEST = 1 << 24  # bytes of a file
+_RANGE = re.compile(r"(?<=[\[,])(\d+)-(\d+)(?=[],/])")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -26,13 +27,14 @@ def listed_nodes(words: str) -> tuple[str, ...]:
     lines = [words]
     if words.startswith("@"):
         try:
-            lines = read_bytes(Path(words[1:]), _LARGEST).decode().splitlines()
+            lines = read_bytes(Path(words[1:]), _LARGEST).decode("utf-8-sig").splitlines()
         except OSError as error:
             raise ValueError(f"cannot be read: {error.strerror}") from None
     lines = [text for line in lines if (text := line.partition("#")[0].strip())]
     try:
-        found = NodeSet.fromlist(lines, resolver=RESOLVER_NOGROUP)
-        if len(found) > MOST_NODES:
+        ranges = _RANGE.findall(",".join(lines))  # ClusterShell has each of their numbers in memory
+        is_long = sum(int(last) - int(first) for first, last in ranges) > MOST_NODES
+        if is_long or len(found := NodeSet.fromlist(lines, resolver=RESOLVER_NOGROUP)) > MOST_NODES:
             raise ValueError(f"has more than {MOST_NODES:,} nodes")
         names = sorted(found, key=natural)
     except (NodeSetException, AssertionError) as error:

@@ -3,15 +3,22 @@
 import base64
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
+import pytest
+
+from milabench_ddp.commands import report
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.formats import text_format
+from milabench_ddp.report.prediction.predict import predictions_of
 from milabench_ddp.report.tables import REPORT_TABLES, TABLES
 from tests.corpus.runs import RUNS
 from tests.fuzz.command import milabench
+
+T = TypeVar("T")
 
 WIDTHS = "80", "100", "140"
 METRICS = "throughput", "latency", "efficiency", "memory", "mfu"
@@ -28,10 +35,28 @@ LONG = re.compile(r"\d+\.\d{9,}(e[-+]?\d+)?")
 
 def faces_of(name: str) -> Iterator[tuple[str, str]]:
     """The file name and the text of each face; of numbers 12 digits, as the last ones depend on
-    the processor.
+    the processor. All faces are of one report, which none of them changes.
     """
-    for face, text in FACES[name]():
-        yield face, LONG.sub(lambda found: f"{float(found[0]):.12g}", text)
+    with pytest.MonkeyPatch.context() as patch:
+        asked = made_once(report_of, lambda *given, **named: repr((given, named)))
+        patch.setattr(report, "report_of", asked)
+        foretold = made_once(predictions_of, lambda rows, counts: (id(rows), *counts))
+        patch.setattr(report, "predictions_of", foretold)
+        for face, text in FACES[name]():
+            yield face, LONG.sub(lambda found: f"{float(found[0]):.12g}", text)
+
+
+def made_once(make: Callable[..., T], key: Callable[..., Hashable]) -> Callable[..., T]:
+    """A function that makes the same only once of the same, as the key says."""
+    made: dict[Hashable, T] = {}
+
+    def remembered(*given: object, **named: object) -> T:
+        of = key(*given, **named)
+        if of not in made:
+            made[of] = make(*given, **named)
+        return made[of]
+
+    return remembered
 
 
 def report_faces(name: str) -> Iterator[tuple[str, str]]:

@@ -112,9 +112,7 @@ def run_info(run: Run) -> RunInfo:
 
 def _resume(path: Path, state: RunState) -> str:
     """The command that runs what has no result, without the nodes that were lost; or empty."""
-    are_isolated = not any(each.is_open for each in state.isolations.values())
-    are_final = all(each.is_final for each in state.benchmarks.values())
-    if state.header.outcome is None or (are_final and are_isolated):
+    if state.header.outcome is None or state.is_final:
         return ""
     words = ["milabench", "run", "--resume", str(path)]
     nodes = list(state.nodes.values())

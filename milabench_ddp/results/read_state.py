@@ -14,7 +14,7 @@ from ..config.schema import SkipKind
 from ..errors import RunDirError
 from ..events import Outcome, Status
 from .defects import OnDefect, ignore, read_unless_damaged
-from .isolation import IsolationRecord, read_isolation
+from .isolation import read_isolation
 from .lock import is_alive
 from .node_state import read_nodes
 from .run_dir import RunDir, names_a_file
@@ -75,8 +75,9 @@ def read_state(run: RunDir, on_defect: OnDefect) -> RunState | None:
             benchmarks[name] = BenchmarkState(name, Status.FAILED, reason, interrupted=True)
     found = {name: read_isolation(run, name, on_defect) for name in benchmarks}
     isolations = {name: isolation for name, isolation in found.items() if isolation}
-    _settle(run, header, benchmarks, isolations)
-    return RunState(header, benchmarks, read_nodes(run, on_defect), isolations)
+    state = RunState(header, benchmarks, read_nodes(run, on_defect), isolations)
+    _settle(run, state)
+    return state
 
 
 def read_header(run: RunDir) -> RunHeader:
@@ -122,29 +123,23 @@ def _checked(
     return state
 
 
-def _settle(
-    run: RunDir,
-    header: RunHeader,
-    benchmarks: Mapping[str, BenchmarkState],
-    isolations: Mapping[str, IsolationRecord],
-) -> None:
+def _settle(run: RunDir, whole: RunState) -> None:
     """Set the outcome to lost if no process and no job can continue the run.
 
     A job that is not known to have ended may continue it until all results are final.
     """
+    header = whole.header
     if header.outcome is None and not is_alive(run.path):
         has_open_jobs = any(not job.state for job in header.jobs)
-        all_are_final = all(state.is_final for state in benchmarks.values())
-        all_are_final = all_are_final and not any(each.is_open for each in isolations.values())
-        found = {state.status for state in benchmarks.values()}
+        found = {state.status for state in whole.benchmarks.values()}
         if Status.RUNNING not in found and not has_open_jobs:
             header.outcome = Outcome.LOST
-        elif Status.RUNNING not in found and all_are_final:
+        elif Status.RUNNING not in found and whole.is_final:
             header.outcome = overall(found)
     if header.outcome is None:
         return
     is_cancelled = header.outcome is Outcome.CANCELLED
-    for state in benchmarks.values():
+    for state in whole.benchmarks.values():
         if state.status is Status.WAITING:
             has_begun = run.benchmark(state.name).is_dir()
             unended = Status.LOST if has_begun else Status.NOT_BEGUN

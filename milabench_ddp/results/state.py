@@ -213,3 +213,9 @@ class RunState(Struct, frozen=True):
     benchmarks: Mapping[str, BenchmarkState]  # by name, in the order of the suite
     nodes: Mapping[str, NodeState] = field(default_factory=dict)  # those that have agents, by name
     isolations: Mapping[str, IsolationRecord] = field(default_factory=dict)  # by benchmark
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing more is to be run, nor to be isolated."""
+        is_isolated = not any(each.is_open for each in self.isolations.values())
+        return is_isolated and all(each.is_final for each in self.benchmarks.values())

@@ -3,13 +3,11 @@
 A new kind is a function ``Report -> Iterator[Chart]`` here, and a line in ``CHARTS``.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
 
 from msgspec.structs import replace
 
-from ...errors import counts_text
 from ...grouping import grouped
 from ...numerics import np
 from ...results.records import is_finite
@@ -23,7 +21,7 @@ from ..statistics.values import NAN, known
 from ..tables.ledger_table import ITEMS, ledger
 from ..tables.main_table import main_table
 from ..tables.program_tables import curve, size_text
-from .axes import Axis, Span
+from .axes import Axis
 from .chart import Chart
 from .heat_map import HeatCell, HeatMap
 from .plot import Bar, Bars, ChartPoint, Curve, Plot
@@ -38,10 +36,6 @@ LEDGER_AREAS: Mapping[str, str] = {
 }
 MOST_BARS = 48  # ranks of a ledger that are drawn
 MOST_RANKS = 96  # of a map of links, or nodes
-VERDICT_MARKERS: Mapping[str, int] = {"same": 0, "slower": 6, "faster": 2, "cannot tell": 3}
-OTHER_MARKER = 5
-FARTHEST = 4.0  # times the farthest ratio: beyond, an interval is cut off at the frame
-LEAST_RANGE = 0.02  # of the ratios that the axis shows, to both sides of 1
 
 
 def rate_charts(report: Report) -> Iterator[Chart]:
@@ -162,36 +156,6 @@ def link_maps(report: Report) -> Iterator[Chart]:
             values = tuple((link.sender, link.receiver, link.gb_s) for link in found)
             table = Table(columns, values, title)
             yield Chart("links", row.name, way, title, description, drawn.draw, table)
-
-
-def ratio_chart(
-    found: Sequence[tuple[str, float, float, float, str]], title: str, within: float
-) -> Chart:
-    """The chart of a comparison, a row for each benchmark.
-
-    Args:
-        found: of each its name, the ratio of its rates, the ends of its 95 % interval, which are
-            NaN where they are not known, and the verdict.
-        within: by how much a rate that is the same may differ, as a fraction.
-    """
-    far = [abs(value - 1) for value in known(ratio for _, ratio, *_ in found)]
-    most = FARTHEST * max([LEAST_RANGE, within, *far])
-    bars = []
-    counts: dict[str, int] = defaultdict(int)
-    for name, ratio, low, high, verdict in found:
-        words = f"{ratio:.3f} {verdict}".rstrip() if is_finite(ratio) else verdict
-        marker = VERDICT_MARKERS.get(verdict, OTHER_MARKER)
-        ends = max(low, 1 - most), min(high, 1 + most)
-        bars.append(Bar(name, (), *ends, ratio, marker, words))
-        counts[verdict or "without a verdict"] += 1
-    span = Span("the same, if its interval is in here", 1 - within, 1 + within)
-    axis = Axis("ratio of the rates (above 1: faster)")
-    drawn = Bars(axis, bars, spans=[span], line=1.0)
-    numbers = [Column(name, ".3f") for name in ("ratio", "low", "high")]
-    table = Table((Column("benchmark"), *numbers, Column("verdict")), tuple(found), title)
-    told = counts_text(counts) or "None"
-    what = "Each benchmark's ratio with its 95 % interval, beside a line at 1."
-    return Chart("ratios", "", "", title, f"{what} {told}.", drawn.draw, table)
 
 
 def _records(table: Table) -> list[dict[str, object]]:

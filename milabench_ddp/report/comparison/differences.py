@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ...errors import shown_names
 from ...grouping import grouped
-from ...results.records import Record, Run, mapping_or_empty
+from ...results.records import Record, Run
 from ..clocks import sm_clock
-from ..pooling import Difference, differences_of
+from ..pooling import Difference, differences_of, told_text
 from .comparison_model import SideDifference
 from .sides import Side
 
@@ -62,7 +62,7 @@ def _told(runs: Sequence[Run], of: Callable[[Record], Iterable[str]]) -> list[st
 
 
 def _node(record: Record) -> Iterator[str]:
-    yield str(mapping_or_empty(record.meta.get("os")).get("nodename") or record.node)
+    yield told_text(record.meta, "os", "nodename") or record.node
 
 
 def _gpus(record: Record) -> Iterator[str]:

@@ -9,6 +9,7 @@ from ...hazards import hazards_in
 from ...hostlist import hostlist, shown_nodes
 from ...results.records import Payload, Record, Run, is_finite, mapping_or_empty
 from ..model import Row
+from ..pooling import told_text
 from ..ranks.rank_summary import rank_id
 from .finder import Finds, Found, Measurements, finding
 
@@ -104,10 +105,10 @@ def other_software(row: Row) -> Finds:
     """
     found = []
     for process in row.processes:
-        recorded = mapping_or_empty(process.record.meta.get("pytorch"))
         for told in process.record.devices.values():
             for key, name in SOFTWARE.items():
-                mine, other = str(told.get(key) or ""), str(recorded.get(key) or "")
+                mine = str(told.get(key) or "")
+                other = told_text(process.record.meta, "pytorch", key)
                 if mine and other and not f"{other}.".startswith(f"{mine}."):
                     found.append((f"{name} {mine}", other))
     for mine, other in dict.fromkeys(found):

@@ -8,7 +8,8 @@ from msgspec import Struct, field
 
 from ...grouping import grouped
 from ...results.read_run import read_run
-from ...results.records import Payload, Record, Run, mapping_or_empty
+from ...results.records import Payload, Record, Run
+from ..pooling import told_text
 from ..process import (
     Processes,
     ProcessResult,
@@ -152,7 +153,7 @@ def _devices_of_ranks(measured: Processes) -> Iterator[tuple[str, DeviceSpeed]]:
 
 
 def _device(record: Record, index: object, node: str, uuid: object) -> TrackedDevice:
-    host = str(mapping_or_empty(record.meta.get("os")).get("nodename") or "")
+    host = told_text(record.meta, "os", "nodename")
     is_gpu = record.accelerators.get("arch") != "cpu"
     return TrackedDevice(
         uuid if isinstance(uuid, str) else "", node or record.node or host, str(index), is_gpu

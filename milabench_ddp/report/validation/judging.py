@@ -17,11 +17,11 @@ from ...errors import contained
 from ...events import Outcome
 from ...grouping import grouped
 from ...hostlist import natural
-from ...results.records import Run, mapping_or_empty
 from ..finding import Finding, Severity
 from ..findings.finder import Measurements
 from ..model import Row, Rows
 from ..node_verdict import NodeVerdict, Word
+from ..pooling import told_text
 from .peers import BesidePeers, judged
 
 NOT_MEASURED = "no benchmark measured it by itself"
@@ -58,7 +58,8 @@ def verdicts_of(
         actions = [each.action for each in mine if each.action in ACTIONS]
         action = min(actions, key=ACTIONS.index, default="")
         made.append(_with_numbers(NodeVerdict(node, word, reasons, action), known))
-    host = next(filter(None, map(_host, measured.runs)), "this host")
+    hosts = (told_text(run.meta, "os", "nodename") for run in measured.runs)
+    host = next(filter(None, hosts), "this host")
     return tuple(each if each.node else replace(each, node=host) for each in made)
 
 
@@ -112,7 +113,3 @@ def _with_numbers(made: NodeVerdict, known: Sequence[tuple[str, BesidePeers]]) -
     name, it = max(compared, key=lambda pair: pair[1].lower)
     numbers = {key: getattr(it, key) for key in ("place", "value", "unit", "lower", "smallest")}
     return replace(made, benchmark=name, peers=it.median, **numbers)
-
-
-def _host(run: Run) -> str:
-    return str(mapping_or_empty(run.meta.get("os")).get("nodename") or "")

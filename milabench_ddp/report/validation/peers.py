@@ -15,12 +15,13 @@ from msgspec.structs import replace
 
 from ...grouping import grouped
 from ...numerics import np
-from ...results.records import Record, mapping_or_empty, validates
+from ...results.records import Record, validates
 from ..mfu import device_of
 from ..model import Row
 from ..nearest_row import COMPARED, apart, nearest, told_of
 from ..node_verdict import Word
 from ..once import once
+from ..pooling import told_text
 from ..process import records_by_rank, series_of_devices
 from ..statistics.batch_means import t_quantile
 from ..statistics.interval import Series, pooled_mean, why_no_mean
@@ -150,7 +151,7 @@ def _measured(record: Record, place: str, unit: str, launches: Sequence[Series])
 
 
 def _kind(record: Record) -> str:
-    return device_of(record)[1] or str(mapping_or_empty(record.meta.get("cpu")).get("brand"))
+    return device_of(record)[1] or told_text(record.meta, "cpu", "brand")
 
 
 def _ranks(row: Row) -> Iterator[BesidePeers]:

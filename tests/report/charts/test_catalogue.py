@@ -1,13 +1,10 @@
 """All charts of reports, as the page and ``--plots`` take them."""
 
-import math
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from milabench_ddp.report.assemble import report_of
@@ -17,7 +14,6 @@ from milabench_ddp.report.charts.catalogue import (
     LEDGER_AREAS,
     MOST_BARS,
     charts_of,
-    ratio_chart,
 )
 from milabench_ddp.report.charts.chart import Chart
 from milabench_ddp.report.charts.theme import AREAS
@@ -198,45 +194,3 @@ def test_links_between_nodes_are_a_map_of_nodes_with_the_slowest_of_their_ranks(
     texts = drawn(chart.draw(640)).texts
     assert (texts.count("40"), texts.count("7"), texts.count("50")) == (5 + 1, 1 + 1, 0)
     assert texts.count("n2") == 2
-
-
-NUMBER = st.floats()
-VERDICT = st.sampled_from(["slower", "faster", "same", "cannot tell", "missing", ""])
-RATIO = st.tuples(st.text(max_size=30), NUMBER, NUMBER, NUMBER, VERDICT)
-Ratio = tuple[str, float, float, float, str]
-
-
-@given(st.lists(RATIO, max_size=8), st.floats(0.001, 1))
-def test_any_ratios_can_be_drawn(found: list[Ratio], within: float) -> None:
-    chart = ratio_chart(found, "a over b", within)
-    check_fits(chart.draw(640), 640)
-    parsed(chart.svg())
-
-
-def test_each_verdict_has_a_marker_and_words() -> None:
-    found = [
-        ("gpt-ddp", 0.93, 0.921, 0.939, "slower"),
-        ("resnet50", 0.998, 0.991, 1.005, "same"),
-        ("bert-ddp", 0.971, 0.921, 1.022, "cannot tell"),
-        ("flops", 1.05, 1.04, 1.06, "faster"),
-        ("t5-fsdp", math.nan, math.nan, math.nan, "missing"),
-    ]
-    chart = ratio_chart(found, "a over b", 0.03)
-    seen = drawn(chart.draw(640))
-    assert {"0.930 slower", "0.998 same", "missing"} <= set(seen.texts)
-    assert len(seen.paths("marker")) == 4
-    (at_one,) = seen.paths("ideal")
-    middles = [sum(x for x, _ in path) / len(path) for path in seen.paths("whisker")]
-    assert [middle < at_one[0][0] for middle in middles] == [True, True, True, False]
-    assert chart.table.rows[0] == ("gpt-ddp", 0.93, 0.921, 0.939, "slower")
-    assert chart.description.endswith("1 slower, 1 same, 1 cannot tell, 1 faster, 1 missing.")
-
-
-def test_a_wide_interval_does_not_hide_the_others() -> None:
-    found = [("sure", 1.02, 1.01, 1.03, "faster"), ("unsure", 1.0, -20.0, 22.0, "")]
-    seen = drawn(ratio_chart(found, "a over b", 0.03).draw(640))
-    left, _, right, _ = seen.box()
-    sure = seen.paths("whisker")[0]
-    assert max(x for x, _ in sure) - min(x for x, _ in sure) > 0.05 * (right - left)
-    unsure = seen.paths("whisker")[1]
-    assert max(x for x, _ in unsure) - min(x for x, _ in unsure) > 0.7 * (right - left)

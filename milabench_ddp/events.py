@@ -161,3 +161,4 @@ class Ended(Struct, frozen=True):
 
 Event = Started | Output | Metrics | Data | Note | Ended
 Emit = Callable[[Event], None]
+Clock = Callable[[], float]  # monotonic seconds, unless it is said to be another one

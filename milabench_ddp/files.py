@@ -123,6 +123,13 @@ def read_bytes(path: Path, most: int | None = None) -> bytes:
         return file.read(-1 if most is None else most)
 
 
+def read_end(path: Path, most: int, start: int = 0) -> bytes:
+    """The last ``most`` bytes of a file, but none before its byte ``start``; errors as above."""
+    with open_file(path) as file:
+        file.seek(max(start, file.seek(0, 2) - most))
+        return file.read()
+
+
 def disk_use(folder: Path) -> tuple[int, int]:
     """The bytes and the number of the files below a folder; of those that can be seen."""
     size = count = 0

@@ -7,9 +7,8 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable
 
-from ..events import Event, Outcome, Verdict
+from ..events import Clock, Event, Outcome, Verdict
 from ..launch.node_run import LaunchRunner
 from ..launch.stop_requests import StopRequests
 from .protocol import (
@@ -53,7 +52,7 @@ class Agent:
         runner: LaunchRunner,
         connection: CoordinatorConnection,
         timeouts: Timeouts,
-        clock: Callable[[], float],  # monotonic seconds
+        clock: Clock,
         grace: float,  # seconds between SIGTERM and SIGKILL
     ) -> None:
         self._runner, self._connection, self._timeouts = runner, connection, timeouts

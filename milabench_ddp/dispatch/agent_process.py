@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from ..errors import RunDirError
 from ..events import exit_reason
-from ..files import append_file, open_file
+from ..files import append_file, read_end
 from ..hidden import SECRETS
 from ..launch.channel import LABEL, LineBuffer
 from ..launch.output_limit import OutputLimit
@@ -110,10 +110,7 @@ class AgentProcess:
 def last_lines(log: Path, start: int = 0, most: int = _LINES) -> tuple[str, ...]:
     """The last lines of a log after its byte ``start``, without empty ones; none without a log."""
     try:
-        with open_file(log) as file:
-            size = file.seek(0, 2)
-            file.seek(max(start, size - _TAIL))
-            text = file.read().decode(errors="backslashreplace")
+        text = read_end(log, _TAIL, start).decode(errors="backslashreplace")
     except OSError:
         return ()
     lines = [line.rstrip() for line in text.splitlines()]

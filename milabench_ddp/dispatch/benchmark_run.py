@@ -4,14 +4,14 @@ In a shuffled run it pauses after each launch and gives its nodes back, so that 
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 
 from msgspec.structs import replace
 
 from ..config.schema import Benchmark
 from ..errors import may_pass, reason_of
-from ..events import Outcome, Status, Verdict, gravest
+from ..events import Clock, Outcome, Status, Verdict, gravest
 from ..hostlist import hostlist
 from ..machine.devices import Cluster
 from ..plan.bash import render, within
@@ -39,7 +39,7 @@ class BenchmarkRun:
         run: RunDir,
         plan: RunPlan,
         timeouts: Timeouts,
-        clock: Callable[[], float],  # monotonic seconds
+        clock: Clock,
     ) -> None:
         self.nodes = tuple(nodes)  # in the order of ranks
         self.benchmark = benchmark

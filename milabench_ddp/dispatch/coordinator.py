@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 from ..config.schema import VALIDATE, Benchmark
 from ..errors import RunDirError, contained, reason_of
-from ..events import Outcome, Status, Verdict
+from ..events import Clock, Outcome, Status, Verdict
 from ..hostlist import shown_nodes
 from ..launch.stop_requests import StopRequests
 from ..plan.planner import place
@@ -49,7 +49,7 @@ class Coordinator:
         observer: ProgressObserver,
         timeouts: Timeouts | None = None,
         why_stopped: Callable[[], Verdict] | None = None,
-        clock: Callable[[], float] | None = None,  # monotonic seconds
+        clock: Clock | None = None,
     ) -> None:
         self._run, self._plan, self._nodes = run, plan, nodes
         self._requests, self._observer = requests, observer

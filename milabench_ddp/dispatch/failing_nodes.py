@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from ..config.schema import VALIDATE
 from ..errors import contained, reason_of
+from ..events import Clock
 from ..results.run_dir import RunDir
 from .nodes import NodeLost, Nodes
 from .protocol import EvidenceKept, KeepEvidence, Timeouts
@@ -20,7 +21,7 @@ def keep_evidence(
     nodes: Nodes,
     tell: Callable[[str], None],
     timeouts: Timeouts,
-    clock: Callable[[], float] = time.monotonic,
+    clock: Clock = time.monotonic,
 ) -> None:
     """Write the archive of each node that fails; of one that is gone, what others know of it.
 

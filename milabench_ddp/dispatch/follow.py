@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing, nullcontext
 
-from ..events import Outcome, Status, Verdict
+from ..events import Clock, Outcome, Status, Verdict
 from ..launch.stop_requests import StopRequests, stopped_by_signals
 from ..progress import ProgressObserver, Span
 from ..results.isolation import read_isolation
@@ -26,7 +26,6 @@ from .schedulers import Scheduler, scheduler_of
 
 ASK = 5.0  # seconds between questions to the scheduler
 LOOK = 0.5  # seconds between looks into the folder
-GOES_ON = "no longer watched; the run goes on: `milabench watch {0}` follows it"
 
 
 class RunFollower:
@@ -48,7 +47,7 @@ class RunFollower:
         *,
         tells_ended: bool = False,
         forget: float = FORGET,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._run, self._observer, self._clock, self._sleep = run, observer, clock, sleep
@@ -187,9 +186,15 @@ def follow_jobs(
             requests.stops = 0
             has_ended = follower.follow(lambda: bool(requests.stops))
         if not has_ended:
-            observer.message(GOES_ON.format(shlex.quote(str(run.path))))
-            return Outcome.CANCELLED
+            return _left(run, observer)
         return _write_end(run, header, follower)
+
+
+def _left(run: RunDir, observer: ProgressObserver) -> Outcome:
+    """The outcome of a run that is no longer watched, of which the user is told."""
+    path = shlex.quote(str(run.path))
+    observer.message(f"no longer watched; the run goes on: `milabench watch {path}` follows it")
+    return Outcome.CANCELLED
 
 
 def _write_end(run: RunDir, header: RunHeader, follower: RunFollower) -> Outcome:
@@ -238,7 +243,6 @@ def watch_run(run: RunDir, header: RunHeader, observer: ProgressObserver) -> Out
                 lambda: bool(requests.stops or (header.jobs and not is_alive(run.path)))
             )
             if requests.stops and not has_ended:
-                observer.message(GOES_ON.format(shlex.quote(str(run.path))))
-                return Outcome.CANCELLED
+                return _left(run, observer)
         if has_ended:
             return require_state(run).header.outcome or Outcome.LOST

@@ -1,12 +1,12 @@
 """Follows the jobs of a run: asks their scheduler, and says how a job ended."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..codec import read_record
 from ..config.runner_profile import RunnerProfile
 from ..errors import RunDirError
-from ..events import Outcome, Verdict
+from ..events import Clock, Outcome, Verdict
 from ..progress import ProgressObserver
 from ..results.run_dir import RunDir
 from ..results.state import JobState
@@ -32,7 +32,7 @@ class JobFollower:
         jobs: Sequence[JobState],
         scheduler: Scheduler,
         observer: ProgressObserver,
-        clock: Callable[[], float],  # monotonic seconds
+        clock: Clock,
         forget: float = FORGET,
     ) -> None:
         self._run, self._jobs, self._scheduler = run, jobs, scheduler

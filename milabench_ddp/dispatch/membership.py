@@ -6,21 +6,21 @@ A node that sends no heartbeat is taken for lost. A node that is back is used ag
 import math
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import Self
 
 from msgspec.structs import replace
 
 from ..errors import contained, reason_of
-from ..events import Outcome
+from ..events import Clock, Outcome
 from ..progress import ProgressObserver
 from ..results.node_state import NodeStatus
 from ..results.run_dir import RunDir
 from .agent_process import is_about_memory
 from .member import Member, why_silent
 from .node_records import NodeRecords
-from .nodes import NodeHandle, NodeLost, Nodes
+from .nodes import NodeHandle, NodeLost, Nodes, Said
 from .protocol import (
     AgentEnded,
     AwakeClock,
@@ -43,7 +43,6 @@ _TRIES = 3  # to start an agent that has never joined
 _LONGEST = 300.0  # seconds until an agent is started again
 REST = 1e-4  # seconds per node, for heartbeats to arrive together
 AgentConnection = Connection[FromAgent]
-Said = Iterator[tuple[NodeHandle, FromAgent | NodeLost]]
 
 
 class Membership(Nodes):
@@ -65,7 +64,7 @@ class Membership(Nodes):
         wake: int,
         timeouts: Timeouts,
         observer: ProgressObserver,
-        clock: Callable[[], float] | None = None,
+        clock: Clock | None = None,
         again: Callable[[str], AgentConnection] | None = None,
         spare: int = 0,
     ) -> None:

@@ -1,12 +1,13 @@
 """The states of the nodes of one coordinator: on disk, and told to the user."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
 from ..codec import write_record
 from ..errors import contained, reason_of
+from ..events import Clock
 from ..progress import ProgressObserver
 from ..results.node_state import (
     NodeState,
@@ -20,7 +21,6 @@ from ..results.run_dir import RunDir
 from ..results.state import own_id
 from .protocol import Hello
 
-Clock = Callable[[], float]  # seconds
 PATIENCE = 5.0  # seconds for more nodes to have the same problem, while some are expected
 
 

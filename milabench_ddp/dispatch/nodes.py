@@ -43,6 +43,9 @@ class NodeLost(Struct, frozen=True):
     outcome: Outcome = Outcome.LOST  # of what ran there
 
 
+Said = Iterator[tuple[NodeHandle, FromAgent | NodeLost]]
+
+
 class Nodes(ABC):
     """Base of the nodes of one coordinator: this host in process, or agents behind pipes.
 
@@ -87,5 +90,5 @@ class Nodes(ABC):
         return ()
 
     @abstractmethod
-    def receive(self, timeout: float) -> Iterator[tuple[NodeHandle, FromAgent | NodeLost]]:
+    def receive(self, timeout: float) -> Said:
         """The messages of the nodes and their losses; waits for at most ``timeout`` seconds."""

@@ -5,12 +5,12 @@ Silence counts by a clock that stands still while this process does, as in a sus
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 from msgspec import Struct
 
-from ..events import Verdict
+from ..events import Clock, Verdict
 from ..machine.devices import Node
 from ..node_settings import Settings
 from ..plan.launch import Launch
@@ -154,7 +154,7 @@ class AwakeClock:
     only a stop makes the time between two readings long. Any thread may read it.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock, self._reading = clock, threading.Lock()
         self._last, self._awake = clock(), 0.0
 

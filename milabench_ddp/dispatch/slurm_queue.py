@@ -11,14 +11,13 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 from msgspec import Struct
 
 from ..config.runner_profile import NODELIST, RunnerProfile
 from ..events import Outcome, Verdict
-from ..files import read_bytes
 from ..hostlist import hostlist
+from ..launch.reap import parent
 from ..results.state import own_id
 
 PREEMPTED = Verdict(Outcome.CANCELLED, "pre-empted by another job")
@@ -201,21 +200,12 @@ def ended_by_slurm() -> Iterator[None]:
 
     Slurm would not see that the script ends, and would hold the nodes until the time limit.
     """
-    before = _daemon()
+    before = parent(os.getppid())
     try:
         yield
     finally:
-        if own_id() and _daemon() != before:
+        if own_id() and parent(os.getppid()) != before:
             cancel([own_id()])
-
-
-def _daemon() -> str:
-    try:
-        status = read_bytes(Path(f"/proc/{os.getppid()}/status"))
-    except OSError:
-        return ""
-    _, _, rest = status.partition(b"\nPPid:")
-    return rest.partition(b"\n")[0].strip().decode()
 
 
 def placed(profile: RunnerProfile, nodes: int) -> RunnerProfile:

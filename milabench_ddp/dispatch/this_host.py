@@ -5,14 +5,14 @@ import random
 import select
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain
 
 from msgspec.structs import replace
 
 from ..errors import DispatchError, contained, may_pass, reason_of
-from ..events import Emit, Outcome
+from ..events import Clock, Emit, Outcome
 from ..launch.evidence_keeper import EvidenceKeeper
 from ..launch.node_run import LaunchRunner, SampleRouter, device_monitor
 from ..launch.stop_requests import StopRequests
@@ -24,11 +24,10 @@ from ..results.read_state import read_benchmark
 from ..results.run_dir import RunDir
 from ..results.state import LaunchState
 from ..results.write import DataHeader
-from .nodes import NodeHandle, NodeLost, Nodes
+from .nodes import NodeHandle, Nodes, Said
 from .protocol import (
     EvidenceKept,
     FindPorts,
-    FromAgent,
     KeepEvidence,
     LaunchEnded,
     Ports,
@@ -65,7 +64,7 @@ class ThisHost(Nodes):
         self._asked.append(message)
         return True
 
-    def receive(self, timeout: float) -> Iterator[tuple[NodeHandle, FromAgent | NodeLost]]:
+    def receive(self, timeout: float) -> Said:
         """Do what the coordinator asked, and answer.
 
         A ``StopLaunch`` is ignored: the launch itself has seen the request to stop.
@@ -106,7 +105,9 @@ def _failed_part(repeat: int | None, error: Exception) -> LaunchState:
     return LaunchState(repeat, Outcome.FAILED, reason, is_cut_off=is_cut_off)
 
 
-def own_node(plan: RunPlan, rank: int, parts: int, name: str | None) -> tuple[Node, int]:
+def own_node(
+    plan: RunPlan, rank: int = 0, parts: int = 0, name: str | None = None
+) -> tuple[Node, int]:
     """This host as a node of a run, and how many GPUs it offers; 0 for CPU slots or a part of it.
 
     Args:
@@ -162,7 +163,7 @@ def launch_runner(
     node: Node,
     meta: Mapping[str, object],
     environ: Mapping[str, str],
-    clock: Callable[[], float] = time.monotonic,
+    clock: Clock = time.monotonic,
 ) -> Iterator[LaunchRunner]:
     """A runner for the launches of this node; its devices are sampled inside the block."""
     sweep()

@@ -8,6 +8,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from ..errors import reason_of
+from ..events import Clock
 from ..results.tail import Tail
 from .layout import layout
 from .plain import PlainProgress, time_and_text
@@ -30,7 +31,7 @@ class LiveProgress(PlainProgress):
         self,
         console: "Console",
         outline: Outline,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock = time.monotonic,
         put: Callable[[Job], None] = lambda job: job(),
     ) -> None:
         super().__init__(console.file, outline, clock, put)

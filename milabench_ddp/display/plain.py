@@ -7,7 +7,7 @@ from threading import Lock
 from typing import IO, Concatenate, ParamSpec
 
 from ..errors import contained, reason_of
-from ..events import Ended, Event, Outcome, Verdict
+from ..events import Clock, Ended, Event, Outcome, Verdict
 from ..hidden import SECRETS
 from ..hostlist import shown_nodes
 from ..progress import LaunchCount, ProgressObserver, Span
@@ -52,7 +52,7 @@ class PlainProgress(ProgressObserver):
         self,
         out: IO[str],
         outline: Outline | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock = time.monotonic,
         put: Callable[[Job], None] = lambda job: job(),
     ) -> None:
         self._out, self._put = out, put

@@ -2,14 +2,14 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from statistics import fmean
 
 from msgspec import UNSET, Struct, ValidationError, convert, field, to_builtins
 
 from ..errors import counts_text, shortened
-from ..events import Data, Ended, Event, Metrics, Note, Outcome, Output, Started, Verdict
+from ..events import Clock, Data, Ended, Event, Metrics, Note, Outcome, Output, Started, Verdict
 from ..metric_line import MetricLine
 from ..progress import LaunchCount, Span
 from ..results.rates import is_finite, is_warmup
@@ -130,7 +130,7 @@ def _last(lines: Sequence[MetricLine], name: str) -> MetricLine:
 class RunProgress:
     """What runs, the outcomes of what has ended, and how long the rest will take."""
 
-    def __init__(self, outline: Outline, clock: Callable[[], float]) -> None:
+    def __init__(self, outline: Outline, clock: Clock) -> None:
         self.outline, self.clock = outline, clock
         self.running: dict[str, RunningBenchmark] = {}  # in the order in which they began
         self.paused: dict[str, RunningBenchmark] = {}

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 
@@ -11,7 +11,7 @@ from msgspec.structs import asdict, replace
 from ..config.schema import VALIDATE, Benchmark
 from ..config.xids import explained
 from ..errors import contained
-from ..events import Data, Emit, Event, Note
+from ..events import Clock, Data, Emit, Event, Note
 from ..machine.backends import BACKENDS
 from ..machine.backends.backend import Reading
 from ..machine.devices import Device
@@ -124,7 +124,7 @@ class LaunchRunner:
         router: SampleRouter,
         environ: Mapping[str, str],
         grace: float,  # seconds between SIGTERM and SIGKILL
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock = time.monotonic,
         survivors: Iterable[Survivor] = (),
         keeper: EvidenceKeeper | None = None,
     ) -> None:

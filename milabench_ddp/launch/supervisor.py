@@ -20,7 +20,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from ..events import Emit, Event, Outcome, Verdict, gravest
+from ..events import Clock, Emit, Event, Outcome, Verdict, gravest
 from ..machine.host import oom_kills
 from ..plan.launch import Launch
 from ..results.state import LaunchState, ProcessState
@@ -64,7 +64,7 @@ class Supervisor:
         requests: StopRequests,
         emit: Emit,
         grace: float = GRACE,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock = time.monotonic,
         has_room: Callable[[], bool] = lambda: True,
         witness: Callable[[str], None] = lambda _: None,
     ) -> None:

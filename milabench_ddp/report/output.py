@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from pathlib import Path
 
-from ..files import open_file
+from ..files import read_bytes, read_end
 from ..results.read import output_lines
 from ..tracebacks import LAUNCHER_ERROR, LAUNCHER_LOG, LAUNCHER_STOPPED, OF_RANK, TRACEBACK
 
@@ -43,13 +43,11 @@ def tail(data: Path, stream: str) -> tuple[list[str], Path | None]:
     """
     beside = data.with_suffix(f".{stream}")
     try:
-        with open_file(beside) as file:
-            size = file.seek(0, 2)
-            file.seek(max(0, size - TAIL))
-            lines = file.read().decode(errors="backslashreplace").split("\n")
+        end = read_end(beside, TAIL + 1)
     except OSError:
-        size, lines = 0, []
-    if size > TAIL and any(lines[1:]):
+        end = b""
+    lines = end[-TAIL:].decode(errors="backslashreplace").split("\n")
+    if len(end) > TAIL and any(lines[1:]):
         del lines[0]  # its beginning was not read
     if lines := _plain(lines):
         return lines, beside
@@ -69,8 +67,7 @@ def first_stack(data: Path) -> tuple[list[str], Path]:
     """
     whole = data.with_suffix(".stacks")
     try:
-        with open_file(whole) as file:
-            text = file.read(TAIL).decode(errors="backslashreplace")
+        text = read_bytes(whole, TAIL).decode(errors="backslashreplace")
     except OSError:
         text = ""
     first = list(takewhile(bool, _plain(text.split("\n"))))

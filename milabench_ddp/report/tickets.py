@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from ..files import read_bytes
+from ..files import read_end
 from ..render.blocks import Block, Bullet, Caption, Code, Fact, Headline, Line, Section, TableBlock
 from ..render.markdown import markdown_of
 from ..results.records import Record, Run, mapping_or_empty
@@ -32,7 +32,7 @@ def evidence_of(verdict: NodeVerdict, run: Run) -> dict[str, str]:
         paths += [place.stream(each.tag, kind) for kind in ("stacks", "stderr")]
     for path in paths:
         with suppress(OSError):  # only what hung has stacks, and a single host has no log
-            text = read_bytes(path)[-_TAIL:].decode(errors="replace")
+            text = read_end(path, _TAIL).decode(errors="replace")
             files[f"run/{path.relative_to(run.path)}"] = text
     return files
 

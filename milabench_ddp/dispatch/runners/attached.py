@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from ...config.schema import Benchmark
 from ...events import Outcome
 from ...launch.stop_requests import StopRequests, stopped_by_signals
-from ...machine.detect import detect
 from ...machine.devices import Cluster
 from ...machine.provenance import meta
 from ...progress import ProgressObserver
@@ -19,7 +18,7 @@ from ..node_records import NodeRecords
 from ..node_request import NodeRequest
 from ..nodes import Nodes
 from ..run_context import RunContext, RunPlan
-from ..this_host import ThisHost, launch_runner
+from ..this_host import ThisHost, launch_runner, own_node
 from .base import ObservedRun, Runner
 
 
@@ -28,7 +27,7 @@ def this_host(
     context: RunContext, requests: StopRequests, observer: ProgressObserver
 ) -> Iterator[Nodes]:
     plan, about = context.plan, meta(context.header.machine)
-    node = detect(plan.arch, plan.gpus, os.environ).nodes[0]
+    node, _ = own_node(plan)
     _note_warnings(context, node.name, observer)
     with launch_runner(context.run, plan, node, about, os.environ) as runner:
         yield ThisHost(node, runner, requests, observer.event)

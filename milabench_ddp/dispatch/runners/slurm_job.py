@@ -25,7 +25,6 @@ from ...display.plain import PlainProgress
 from ...errors import DispatchError
 from ...events import Outcome, Verdict
 from ...launch.stop_requests import StopRequests, stopped_by_signals
-from ...machine.detect import detect
 from ...progress import ProgressObserver
 from ...results.lock import held, holder, host_of
 from ...results.node_state import NodeStatus, begin_attempt
@@ -42,6 +41,7 @@ from ..nodes import Nodes
 from ..run_context import RunContext, end_unrun, read_plan
 from ..schedulers import missing_of_job, most_nodes, own_job, restart
 from ..slurm_nodes import keep_nodes
+from ..this_host import own_node
 from .agents import AgentCommand, agent_script, agents
 from .attached import this_host
 
@@ -145,7 +145,7 @@ class JobTask(Struct, frozen=True):
                 yield nodes
         else:
             requests.verdict = slurm_queue.CANCELLED
-            node = detect(plan.arch, plan.gpus, os.environ).nodes[0]
+            node, _ = own_node(plan)
             context.warnings = check_gpus(plan, plan.benchmarks, node, os.environ)
             with this_host(context, requests, observer) as nodes:
                 yield nodes

@@ -15,7 +15,7 @@ from msgspec.structs import asdict
 
 from ...codec import encode_shown
 from ...errors import RunDirError, counts_text, disk_errors
-from ...events import Status
+from ...events import Clock, Status
 from ...hostlist import shown_nodes
 from ...results.defects import ignore
 from ...results.find_run import is_run, run_folders
@@ -116,7 +116,7 @@ class Runs:
         self,
         words: Sequence[str],
         make: Callable[[Path], str],
-        clock: Callable[[], float] = time.time,
+        clock: Clock = time.time,
     ) -> None:
         self._words, self._clock = words, clock
         # a report is made anew where the files of its run are others

@@ -221,10 +221,10 @@ def only_columns(table: Table, kept: Sequence[int]) -> Table:
     )
 
 
-def text_lines(table: Table, separator: str = " | ", *, ruled: bool = False) -> Iterator[str]:
+def text_lines(table: Table, separator: str = " | ") -> Iterator[str]:
     """The table for a person: its title, its header, its rows and its notes."""
     yield from underlined(table.title)
-    yield from laid_out(table.columns, cells_of(table), separator, ruled=ruled)
+    yield from laid_out(table.columns, cells_of(table), separator, ruled=False)
     yield from table.notes
 
 
@@ -268,12 +268,10 @@ def csv_text(table: Table, unknown: str = "") -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([csv_cell(column.name) for column in table.columns])
     for row in table.rows:
-        writer.writerow([unknown if _has_no_text(each) else csv_cell(each) for each in row])
+        writer.writerow(
+            [unknown if is_unknown(each) and each != "" else csv_cell(each) for each in row]
+        )
     return out.getvalue()
-
-
-def _has_no_text(value: object) -> bool:
-    return is_unknown(value) and value != ""
 
 
 def csv_cell(value: object) -> object:

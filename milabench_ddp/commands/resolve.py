@@ -83,7 +83,9 @@ def _value(node: TreeNode) -> str:
 
 def scalar(value: Scalar) -> str:
     """A scalar as YAML on one line; text is quoted unless it plainly is text."""
-    return _text(value) if isinstance(value, str) else _dumped(value)
+    if isinstance(value, str):
+        return _text(value)
+    return str(yaml.safe_dump(value, width=_WIDE)).partition("\n")[0]
 
 
 @lru_cache(4096)  # benchmarks have most words in common
@@ -91,7 +93,3 @@ def _text(value: str) -> str:
     if _PLAIN.fullmatch(value) and yaml.safe_load(value) == value:
         return value
     return str(yaml.safe_dump(value, default_style='"', width=_WIDE)).rstrip("\n")
-
-
-def _dumped(value: Scalar) -> str:
-    return str(yaml.safe_dump(value, width=_WIDE)).partition("\n")[0]

@@ -8,7 +8,7 @@ import queue
 import threading
 import time
 
-from ..events import Clock, Event, Outcome, Verdict
+from ..events import Clock, Outcome, Verdict
 from ..launch.node_run import LaunchRunner
 from ..launch.stop_requests import StopRequests
 from .protocol import (
@@ -127,7 +127,8 @@ class Agent:
         if self._stops:  # a stop came before ``_requests`` was set
             requests.stop()
         try:
-            state = run_part(self._runner, order.launch, requests, _ignore)
+            # the result files have its events
+            state = run_part(self._runner, order.launch, requests, lambda _: None)
         finally:
             with self._lock:
                 self._requests, self._launch = None, ""
@@ -200,7 +201,3 @@ class Agent:
 
 def _without_coordinator(message: str) -> Verdict:
     return Verdict(Outcome.LOST, f"its coordinator is gone: {message}")
-
-
-def _ignore(_event: Event) -> None:
-    """Drop the event: the result files have it."""

@@ -63,7 +63,11 @@ def check_gpus(
                 part.devices,
                 python,
                 compiled=[benchmark.name for benchmark in using if _is_compiled(benchmark)],
-                loaders=[(b.name, str(b.program), b.argv) for b in using if _may_load(b)],
+                loaders=[
+                    (b.name, str(b.program), b.argv)
+                    for b in using
+                    if _OF_LOADERS.search(" ".join(b.argv))
+                ],
                 processes=len(node.devices),
             )
             try:
@@ -117,7 +121,3 @@ def uses_torch(program: Path) -> bool:
 def _is_compiled(benchmark: Benchmark) -> bool:
     words = " ".join(benchmark.argv).replace("=", " ").split()
     return _COMPILE in words and words[words.index(_COMPILE) + 1 :][:1] == ["inductor"]
-
-
-def _may_load(benchmark: Benchmark) -> bool:
-    return _OF_LOADERS.search(" ".join(benchmark.argv)) is not None

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
+from itertools import chain
 
 from ..config.schema import VALIDATE
 from ..events import Outcome, Verdict
@@ -105,9 +106,7 @@ class LaunchTracker:
     def state(self) -> LaunchState:
         """The state of the launch: lost with a node, else what failed first, else ok."""
         ends = [self._ends[node] for node in self.nodes if node in self._ends]
-        processes: tuple[ProcessState, ...] = ()
-        for end in ends:
-            processes += end.processes
+        processes = tuple(chain.from_iterable(end.processes for end in ends))
         verdict = self._verdict(processes)
         return LaunchState(
             self.launch.repeat,

@@ -18,7 +18,7 @@ from ..grouping import grouped
 from ..numerics import Floats, np
 from ..results.columns import NumberColumn
 from ..results.defects import DefectKind
-from ..results.records import Payload, Record, is_finite, is_number
+from ..results.records import Payload, Record, is_number, machines_of
 from ..samples import DeviceSample
 from .monitored import samples_in_use
 from .statistics.values import NAN, percentile, total
@@ -92,8 +92,7 @@ def succeeded(record: Record) -> bool:
 
 def ngpu(config: Payload) -> int:
     """The devices of a job: all of each of its nodes; the nodes where processes have one each."""
-    machines = config.get("num_machines", 1)
-    count = int(machines) if is_finite(machines) else 1
+    count = machines_of(config)
     if not recorded_jobs(config.get("plan")):
         return count
     devices = config.get("devices")

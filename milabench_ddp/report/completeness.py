@@ -35,10 +35,6 @@ class JobRanks(Struct, frozen=True):
     def stepless(self) -> list[int]:
         return [rank for rank in self._missing(set(self.steps)) if rank in self.began]
 
-    @property
-    def lacks_ranks(self) -> bool:
-        return bool(self.silent or self.stepless)
-
     def _missing(self, known: set[int]) -> list[int]:
         # a single rank may have told what all would say
         if len(known) < min(2, self.planned):
@@ -70,7 +66,7 @@ def of_how_many(rows: Rows) -> tuple[str, ...]:
     for row in rows:
         jobs = list(jobs_of(row.processes))
         planned = sum(job.planned for job in jobs)
-        known = sum(len(job.steps) if job.lacks_ranks else job.planned for job in jobs)
+        known = sum(len(job.steps) if job.silent or job.stepless else job.planned for job in jobs)
         if known < planned:
             lacking.append(f"{row.name} {known} of {planned}")
     return (f"(of a part of the ranks: {', '.join(lacking)})",) if lacking else ()

@@ -74,10 +74,6 @@ def several(kind: type) -> object:
     return GenericAlias(tuple, (kind, ...))
 
 
-def _mean_ledger(benchmark: ReportedBenchmark) -> Mapping[str, float]:
-    return mean_items(ledger_by_rank(benchmark.row).values())
-
-
 def _told(benchmark: ReportedBenchmark) -> Mapping[str, Struct]:
     told = benchmark.row.told
     return dict(zip(told, TOLD.of_each(told.values()), strict=True))
@@ -149,7 +145,8 @@ BENCHMARK = RecordType(
               kind=Peak | None),
         Field("energy", "of all devices of a launch", lambda of: energy_of_row(of.row),
               kind=Energy | None),
-        Field("ledger_ms", LEDGER, _mean_ledger, "ms", kind=Mapping[str, float]),
+        Field("ledger_ms", LEDGER, lambda of: mean_items(ledger_by_rank(of.row).values()), "ms",
+              kind=Mapping[str, float]),
         Field("ranks", "", lambda of: RANKS.of_each(ranks_of(of.row)),
               kind=several(RANKS.type)),
         Field("processes", "", lambda of: PROCESS.of_each(of.row.processes),

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ..errors import LONGEST_MESSAGE, shortened, shown_names
 from ..events import OUT_OF_MEMORY, Outcome, Verdict, exit_reason
 from ..results.read_state import DAMAGED, GONE
-from ..results.records import Payload, Run, error_text
+from ..results.records import Run, error_text
 from ..results.run_dir import RunDir, names_a_file
 from ..tracebacks import FRAME, GROUP, OF_RANK, TRACEBACK
 from .model import Failure, Report, Row
@@ -38,7 +38,8 @@ def process_failure(process: ProcessResult) -> Failure:
         printed = tail(record.path, "stdout")
         lines, whole = printed if printed[0] else (lines, whole)
     rank = failed_rank(lines)
-    error = _error_of(record.errors, rank)
+    errors = [each for each in record.errors if each.get("rank") == rank] or record.errors
+    error = errors[0] if errors else {}
     if type(error.get("rank")) is int:
         rank = error["rank"]
     told = shortened(error_text(error), LONGEST_MESSAGE)
@@ -69,13 +70,6 @@ def process_failure(process: ProcessResult) -> Failure:
 def _script(run: Run, benchmark: str) -> Path | None:
     path = RunDir(run.path).script(benchmark)
     return path if names_a_file(benchmark) and path.exists() else None
-
-
-def _error_of(errors: Sequence[Payload], rank: int | None) -> Payload:
-    for error in errors:
-        if error.get("rank") == rank:
-            return error
-    return errors[0] if errors else {}
 
 
 def benchmark_failures(

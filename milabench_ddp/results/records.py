@@ -42,6 +42,12 @@ def recorded_weight(config: Payload) -> float:
     return float(weight) if is_number(weight) else 0.0
 
 
+def machines_of(config: Payload) -> int:
+    """How many nodes a recorded configuration has; 1 if it does not say."""
+    machines = config.get("num_machines")
+    return int(machines) if is_finite(machines) else 1
+
+
 def error_text(told: Payload) -> str:
     """What a program told of an error: its type, and its message, as far as it told them."""
     return ": ".join(str(told[key]) for key in ("type", "message") if told.get(key))
@@ -113,7 +119,8 @@ class Record(Struct):
         places = [word for word in self.words if word not in ("nolog", self.repeat)]
         if len(places) > 1 and places[0].isdecimal() and _DEVICE.fullmatch(places[1]):
             del places[1]  # a task of Slurm has its device between the two
-        return (*places, "", "")[0], (*places, "", "")[1]
+        first, second, *_ = *places, "", ""
+        return first, second
 
     @property
     def node(self) -> str:
@@ -133,6 +140,12 @@ class Record(Struct):
         return self.gpus.get(str(index), {})
 
     @property
+    def indices(self) -> list[object]:
+        """The devices that it may use of each node, by their indices; empty if it did not say."""
+        told = self.config.get("devices")
+        return told if isinstance(told, list) else []
+
+    @property
     def repeat(self) -> str:
         """The repeat of the benchmark, such as ``R0``; empty if the benchmark ran once."""
         for place, word in enumerate(self.words):
@@ -144,8 +157,8 @@ class Record(Struct):
     @property
     def planned_jobs(self) -> int:
         """How many jobs of many ranks its launch has; 0 if it is alone on its device."""
-        jobs, nodes = recorded_jobs(self.config.get("plan")), self.config.get("num_machines")
-        return jobs * int(nodes) if self.is_of_each_node and is_finite(nodes) else jobs
+        jobs = recorded_jobs(self.config.get("plan"))
+        return jobs * machines_of(self.config) if self.is_of_each_node else jobs
 
     @property
     def is_of_each_node(self) -> bool:

@@ -32,10 +32,6 @@ class ChartPoint(Struct, frozen=True):
     high: float = NAN
     words: str = ""  # shown under the pointer
 
-    @property
-    def has_interval(self) -> bool:
-        return not math.isnan(self.low + self.high)
-
 
 class Curve(Struct, frozen=True):
     """A line through points."""
@@ -51,7 +47,7 @@ class Curve(Struct, frozen=True):
 
     @property
     def around(self) -> list[ChartPoint]:
-        return [point for point in self.points if point.has_interval]
+        return [each for each in self.points if not math.isnan(each.low + each.high)]
 
 
 class Mark(Struct, frozen=True):

@@ -71,11 +71,6 @@ def _interval(each: ComparedBenchmark) -> str | None:
     return " to ".join(Measured(end, ratio.error).text(".3f") for end in each.interval)
 
 
-def comparison_csv(comparison: Comparison) -> str:
-    columns = [Column(name, "", path) for name, path in CSV.items()]
-    return csv_text(table_from(columns, comparison.benchmarks))
-
-
 def comparison_html(comparison: Comparison, sides: Sequence[Side]) -> str:
     # imported here because it takes long to import
     from .comparison_page import comparison_page
@@ -136,7 +131,9 @@ def _counted(comparison: Comparison) -> Iterator[str]:
 FACES: Mapping[str, Callable[[Comparison, Sequence[Side]], str]] = {
     "text": lambda comparison, _: text_of(comparison_blocks(comparison)),
     "markdown": lambda comparison, _: markdown_of(comparison_blocks(comparison)),
-    "csv": lambda comparison, _: comparison_csv(comparison),
+    "csv": lambda comparison, _: csv_text(
+        table_from([Column(name, "", path) for name, path in CSV.items()], comparison.benchmarks)
+    ),
     "json": lambda comparison, _: encode_indented(comparison).decode(),
     "html": comparison_html,
 }

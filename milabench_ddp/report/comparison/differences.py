@@ -66,8 +66,7 @@ def _node(record: Record) -> Iterator[str]:
 
 
 def _gpus(record: Record) -> Iterator[str]:
-    chosen = record.config.get("devices")
-    for device in chosen if isinstance(chosen, list) else ():
+    for device in record.indices:
         yield str(record.gpu(device).get("uuid") or "")
 
 

@@ -55,10 +55,6 @@ class Pair(Struct, frozen=True):
     def variances(self) -> tuple[Variance, Variance]:
         return _variance(self.before, *self.history), _variance(self.after, *self.history)
 
-    @property
-    def is_even(self) -> bool:
-        return len(self.before) == len(self.after)
-
 
 def _variance(*groups: Launches) -> Variance:
     squares, freedom = [], 0
@@ -147,7 +143,7 @@ def _noises(pairs: Sequence[Pair]) -> Iterator[Variance]:
     sides = [pair.variances for pair in pairs]
     befores, afters = (moderated([pair[k] for pair in sides]) for k in range(2))
     for pair, noise, before, after in zip(pairs, both, befores, afters, strict=True):
-        if pair.is_even or not before.freedom or not after.freedom:
+        if len(pair.before) == len(pair.after) or not before.freedom or not after.freedom:
             yield noise
             continue
         apart = mean_variance([before, after], [1 / len(pair.before), 1 / len(pair.after)])

@@ -7,7 +7,7 @@ from ...errors import shown_names
 from ...grouping import grouped
 from ...hazards import hazards_in
 from ...hostlist import hostlist, shown_nodes
-from ...results.records import Payload, Record, Run, is_finite, mapping_or_empty
+from ...results.records import Payload, Record, Run, machines_of, mapping_or_empty
 from ..model import Row
 from ..pooling import told_text
 from ..ranks.rank_summary import rank_id
@@ -28,11 +28,10 @@ def hazard(measured: Measurements) -> Finds:
     found = []
     for run in measured.runs:
         for record in run.records:
-            machines = record.config.get("num_machines")
             hazards = hazards_in(
                 _environment(run, record),
                 on_gpu=record.accelerators.get("arch") not in (None, "cpu"),
-                nodes=int(machines) if is_finite(machines) else 1,
+                nodes=machines_of(record.config),
             )
             found += [(each, record) for each in hazards]
     for (setting, effect), records in grouped(found).items():
@@ -79,10 +78,7 @@ def other_device(row: Row) -> Finds:
 
 def _other_device(record: Record, told: Payload) -> str:
     """What a rank measured in place of its device; empty if it is the one of the plan."""
-    indices = record.config.get("devices")
-    if not isinstance(indices, list) or not indices:
-        indices = list(record.gpus)
-    gpus = list(map(record.gpu, indices))
+    gpus = list(map(record.gpu, record.indices or record.gpus))
     arch, kind, name = record.accelerators.get("arch"), told.get("kind"), told.get("name")
     if kind is not None and arch is not None and (kind == "cpu") != (arch == "cpu"):
         products = {str(gpu.get("product")) for gpu in gpus}

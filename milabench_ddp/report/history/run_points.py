@@ -142,8 +142,8 @@ def _devices_of_ranks(measured: Processes) -> Iterator[tuple[str, DeviceSpeed]]:
         record, rank, node = records[summary.id], summary.id.rank, summary.id.node
         if not summary.local_ms > 0:
             continue
-        indices = record.config.get("devices")
-        index = indices[rank % len(indices)] if isinstance(indices, list) and indices else rank
+        indices = record.indices
+        index = indices[rank % len(indices)] if indices else rank
         told = record.devices.get(rank, {})
         gpu = record.gpu(index) if node in ("", record.node) else {}
         device = _device(record, index, node, told.get("uuid") or gpu.get("uuid"))

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ...codec import encode_shown
 from ...render.html import html_table, render
-from ...table import Table, is_unknown, without_unknown
+from ...table import Table, cells_of, without_unknown
 from ..charts.catalogue import MOST_BARS, ledger_chart
 from ..charts.chart import Chart
 from ..finding import Finding
@@ -95,10 +95,7 @@ def _table(
 
 
 def _facts(row: Row) -> list[tuple[str, object]]:
-    table = main_table([row])
-    facts: list[tuple[str, object]] = []
-    for column, value in zip(table.columns[1:], table.rows[0][1:], strict=True):
-        if not is_unknown(value):
-            facts.append((column.name, column.text(value).strip()))
+    names, texts = cells_of(without_unknown(main_table([row])))
     counts = {"launches": row.launches, "observations": row.observations}
-    return facts + [(name, count) for name, count in counts.items() if count]
+    told = [(name, count) for name, count in counts.items() if count]
+    return [*zip(names[1:], map(str.strip, texts[1:]), strict=True), *told]

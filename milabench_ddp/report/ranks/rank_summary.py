@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ...grouping import grouped
 from ...hostlist import natural, spans
 from ...numerics import np
-from ...results.records import Record, is_finite
+from ...results.records import Record, machines_of
 from ..statistics.values import NAN, largest, mean, median, percentile
 from .pipelines import Stages, pipelines_of
 from .rank_launch import WHOLE, LaunchBlocks, PartTimes, RankLaunch, local_parts, steady_launch
@@ -88,9 +88,8 @@ def _node(record: Record, rank: int) -> str:
     known = record.ranks.get(rank)
     if known is not None and known.node:
         return known.node
-    machines, devices = record.config.get("num_machines"), record.config.get("devices")
-    if is_finite(machines) and machines >= 2 and isinstance(devices, list) and devices:
-        return f"node {rank // len(devices)}"
+    if record.indices and machines_of(record.config) > 1:
+        return f"node {rank // len(record.indices)}"
     return ""
 
 

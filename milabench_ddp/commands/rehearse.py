@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from ..errors import SelectionError, count_text
 from ..hazards import PLANT
@@ -72,9 +72,9 @@ class FaultTrials(Struct):
     named: int = 0
     missed: int = 0
     accused: int = 0  # nodes that fail without a fault
-    nodes: set[str] = field(default_factory=set)
+    nodes: set[str] = set()
     slower: float = NAN  # by how much at most, as a fraction
-    findings: list[str] = field(default_factory=list)
+    findings: list[str] = []
     smallest: float = 0.0  # defect that would have been found where one was missed, as a fraction
     why_not: str = ""
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct, defstruct, field
+from msgspec import Meta, Struct, defstruct
 from msgspec.structs import fields
 
 from ..hidden import SECRETS
@@ -38,7 +38,7 @@ class PlanSpec(Struct, frozen=True):
     """A plan method with its options: how a benchmark is laid out on the devices."""
 
     method: str
-    options: Mapping[str, int | str] = field(default_factory=dict)
+    options: Mapping[str, int | str] = {}
 
     @property
     def each_node(self) -> bool:
@@ -105,7 +105,7 @@ class Benchmark(Struct, frozen=True):
     weight: float
     max_output: float = 64.0  # MiB of each of stdout and stderr that are kept of a process
     argv: tuple[str, ...] = ()  # placeholders filled in
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = {}
     tags: frozenset[str] = frozenset()
     num_machines: int | None = None  # None: as many nodes as there are
     data: FakeImageNet | None = None  # the images that it needs before it can run

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct
 
 from .checks import Count, Natural, checked
 from .conditions import MachineFacts
@@ -77,8 +77,8 @@ class BatchSizing(Struct, frozen=True, forbid_unknown_fields=True):
 class SizingOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """``system.options``."""
 
-    sizer: BatchSizing = field(default_factory=BatchSizing)
-    cpu: CpuSizing = field(default_factory=CpuSizing)
+    sizer: BatchSizing = BatchSizing()
+    cpu: CpuSizing = CpuSizing()
 
 
 class Sizer(Struct, frozen=True, dict=True):

@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from ..errors import ConfigError
@@ -61,8 +61,8 @@ class _Keys(Struct, frozen=True, forbid_unknown_fields=True):
     arch: _Arch | None = None
     docker: Any = None
     docker_image: Text = ""
-    gpu: SystemGpu = field(default_factory=SystemGpu)
-    options: SizingOptions = field(default_factory=SizingOptions)
+    gpu: SystemGpu = SystemGpu()
+    options: SizingOptions = SizingOptions()
     sshkey: Path | None = None
     nodes: tuple[SystemNode, ...] = ()
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ..caller import restore_environment
@@ -52,7 +52,7 @@ class AgentOptions(Struct, frozen=True):
     hosts: tuple[str, ...] = ()  # of a job step of Slurm, by task; ``rank`` is that of the first
     is_again: bool = False  # an earlier agent of the same coordinator may be there still
     job: str = ""  # the name of its Slurm job, which starts again if the coordinator is lost
-    timeouts: Timeouts = field(default_factory=Timeouts)
+    timeouts: Timeouts = Timeouts()
 
 
 def main(words: str) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from statistics import fmean
 
-from msgspec import UNSET, Struct, ValidationError, convert, field, to_builtins
+from msgspec import UNSET, Struct, ValidationError, convert, to_builtins
 
 from ..errors import counts_text, shortened
 from ..events import Clock, Data, Ended, Event, Metrics, Note, Outcome, Output, Started, Verdict
@@ -26,7 +26,7 @@ class Outline(Struct, frozen=True):
 
     benchmarks: Sequence[str] = ()  # by name, in their order
     launches: int = 1  # of each, as far as is known
-    seconds: Mapping[str, float] = field(default_factory=dict)  # of a launch, by benchmark
+    seconds: Mapping[str, float] = {}  # of a launch, by benchmark
     run: RunDir | None = None  # where its files are; None if they are not read
     sends_events: bool = True  # whether what happens in processes is told, and not only on disk
     side: str = ""  # its name, if another run takes turns with it: its lines begin with that
@@ -52,10 +52,10 @@ class RunningBenchmark(Struct):
     expected: int = 1  # launches in all
     repeat: str = ""  # `R1`; empty where there is only one
     done: int = 0  # launches
-    phases: dict[str, str] = field(default_factory=dict)  # of each process, by its tag
-    rates: dict[str, float] = field(default_factory=dict)  # of each process, by its tag
+    phases: dict[str, str] = {}  # of each process, by its tag
+    rates: dict[str, float] = {}  # of each process, by its tag
     # by node, empty where there is one alone, and by index
-    devices: dict[tuple[str, str], DeviceSample] = field(default_factory=dict)
+    devices: dict[tuple[str, str], DeviceSample] = {}
     unit: str = ""
     loss: str = ""
 

@@ -8,7 +8,7 @@ that it killed because it was out of memory.
 import re
 import signal
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from ..events import OUT_OF_MEMORY, exit_reason
 from ..hidden import SECRETS
@@ -78,8 +78,8 @@ class LastException(Struct):
 
     text: str = ""  # such as ``ValueError: no``
     rank: str = ""  # whose it is, if its lines are marked with it
-    ranks: set[str] = field(default_factory=set)  # that raised one
-    _in_traceback: set[str] = field(default_factory=set)  # by rank
+    ranks: set[str] = set()  # that raised one
+    _in_traceback: set[str] = set()  # by rank
     _lines_after: int = 0  # of another kind
 
     def heeds(self, text: str) -> bool:
@@ -121,7 +121,7 @@ class LastException(Struct):
 class LauncherSummary(Struct):
     """The exit codes of the ranks, from the summary that torchrun prints when one failed."""
 
-    exits: dict[int, int] = field(default_factory=dict)  # by rank, negative for a signal
+    exits: dict[int, int] = {}  # by rank, negative for a signal
     _has_begun: bool = False
     _rank: int | None = None
 

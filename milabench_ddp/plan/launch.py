@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.schema import Benchmark
@@ -47,7 +47,7 @@ class Launch(Struct, frozen=True):
     repeat: int | None  # None if there is only one
     processes: tuple[Process, ...]
     nodes: int = 1
-    defaults: Mapping[str, str] = field(default_factory=dict)  # where the caller sets no other
+    defaults: Mapping[str, str] = {}  # where the caller sets no other
 
     @property
     def barrier(self) -> bool:

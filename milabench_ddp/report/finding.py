@@ -6,7 +6,7 @@ from contextlib import suppress
 from enum import StrEnum
 from typing import Annotated
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from ..codec import about
 from ..results.records import Payload
@@ -35,7 +35,7 @@ class Finding(Struct, frozen=True):
     sentence: Annotated[str, about("the complete finding, as the text report shows it")]
     benchmark: Annotated[str, about("empty where it is about a run or a file")] = ""
     place: Annotated[str, about("a rank, a device, a process or a file")] = ""
-    evidence: Annotated[Payload, about("the numbers behind it")] = field(default_factory=dict)
+    evidence: Annotated[Payload, about("the numbers behind it")] = {}
     # as its function in ``findings`` declares them
     name: str = ""
     severity: Severity = Severity.WARNING

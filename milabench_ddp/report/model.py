@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ..codec import about
@@ -56,17 +56,17 @@ class Row(Struct, frozen=True, dict=True):
     reporting: int = 0
     launches: int = 0
     per_launch: float = 0.0
-    facts: Mapping[str, Payload] = field(default_factory=dict)
+    facts: Mapping[str, Payload] = {}
     milabench: MilabenchSummary | None = None  # instead of these, with milabench's formulas
-    config: Payload = field(default_factory=dict)  # as recorded
+    config: Payload = {}  # as recorded
     ranks: tuple[RankSummary, ...] = ()
-    tables: Mapping[str, tuple[Payload, ...]] = field(default_factory=dict)
+    tables: Mapping[str, tuple[Payload, ...]] = {}
     used: Utilisation = UNKNOWN  # of the peak of its devices
-    told: Mapping[str, Told] = field(default_factory=dict)  # the programs' own numbers, by name
+    told: Mapping[str, Told] = {}  # the programs' own numbers, by name
     processes: tuple[ProcessResult, ...] = ()  # empty with milabench's formulas
     monitored: tuple[Monitored, ...] = ()  # the devices, as the monitor saw them
     # the samples of each host in the measured steps, by node
-    hosts: Mapping[str, Sequence[HostSample]] = field(default_factory=dict)
+    hosts: Mapping[str, Sequence[HostSample]] = {}
 
     @classmethod
     def unmeasured(
@@ -206,7 +206,7 @@ class Report(Struct, frozen=True):
     rows: tuple[Row, ...]
     failures: tuple[Failure, ...] = ()
     findings: tuple[Finding, ...] = ()  # the worst first
-    planned: Mapping[str, Payload] = field(default_factory=dict)  # resolved, by name
+    planned: Mapping[str, Payload] = {}  # resolved, by name
     score: Score = NO_SCORE
     checks: tuple[Checked, ...] = ()  # what was looked for
     verdicts: tuple[NodeVerdict, ...] = ()  # on the nodes, of a validation

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, TypeGuard
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ..codec import about, loads
@@ -46,20 +46,16 @@ class RunInfo(Struct, frozen=True):
     command: Annotated[tuple[str, ...], about("the command that started it")] = ()
     facts: Annotated[
         Mapping[str, str], about("the software and hardware by which runs are compared")
-    ] = field(default_factory=dict)
+    ] = {}
     waiting: Annotated[tuple[str, ...], about("benchmarks that have not begun")] = ()
     running: Annotated[tuple[str, ...], about("benchmarks that run")] = ()
-    verdicts: Annotated[Mapping[str, Verdict], about("of benchmarks that have ended")] = field(
-        default_factory=dict
-    )
+    verdicts: Annotated[Mapping[str, Verdict], about("of benchmarks that have ended")] = {}
     skipped: tuple[SkippedBenchmark, ...] = ()
-    scripts: Annotated[Mapping[str, Path], about("what repeats a benchmark, by its name")] = field(
-        default_factory=dict
-    )
+    scripts: Annotated[Mapping[str, Path], about("what repeats a benchmark, by its name")] = {}
     traces: Annotated[
         Mapping[str, tuple[Path, ...]],
         about("of run --profile: the files of each benchmark that was traced, one for a rank"),
-    ] = field(default_factory=dict)
+    ] = {}
     resume: Annotated[str, about("the command that runs what has no result, or empty")] = ""
 
 

@@ -1,6 +1,6 @@
 """The isolation of nodes by which a benchmark failed: the file ``<benchmark>/isolation.json``."""
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from ..events import Outcome
 from ..plan.isolate import Condemned
@@ -31,8 +31,8 @@ class IsolationRecord(Struct):
 
     nodes: tuple[str, ...]
     whole_fails: bool  # the benchmark failed or hung; if not, slow nodes are looked for
-    probes: list[ProbeRecord] = field(default_factory=list)
-    bad: list[Condemned] = field(default_factory=list)
+    probes: list[ProbeRecord] = []
+    bad: list[Condemned] = []
     scale: int | None = None  # the benchmark fails on so many nodes, whichever they are
     is_unexplained: bool = False  # the rest fails together, for no node, pair or number
     why_stopped: str = ""  # before all was said

@@ -9,7 +9,7 @@ from contextlib import suppress
 from enum import StrEnum
 from itertools import chain
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ..codec import write_record
@@ -44,13 +44,13 @@ class NodeState(Struct, frozen=True):
     status: NodeStatus = NodeStatus.AWAITED
     reason: str = ""  # why it has not joined or is lost
     log: tuple[str, ...] = ()  # the last lines of its agent, where it has not joined
-    facts: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, str] = {}
     clock_offset: float | None = None  # seconds that its clock is ahead of its coordinator's
     clock_error: float = 0.0  # the uncertainty of that, in seconds
     warnings: tuple[str, ...] = ()  # of its preflight: what some benchmarks will lack there
     losses: tuple[str, ...] = ()  # problems that it had before, also in earlier attempts
     job: str = ""  # the id of its Slurm job
-    settings: Settings = field(default_factory=dict)  # of a validation
+    settings: Settings = {}  # of a validation
 
     @property
     def is_expected(self) -> bool:
@@ -125,7 +125,7 @@ class NodeDifference(Struct, frozen=True):
     sentence: str
     key: str  # the fact; ``$NAME`` is a variable of the environment
     nodes: tuple[str, ...]  # those that differ
-    values: Mapping[str, str] = field(default_factory=dict)  # of all nodes
+    values: Mapping[str, str] = {}  # of all nodes
     setting: str = ""  # its name, if it is one of `settings.yaml`
 
 

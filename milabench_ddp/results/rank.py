@@ -43,15 +43,15 @@ class Rank(Struct):
 
     ms: Times = field(default_factory=lambda: array("d"))  # of each step
     wait_ms: Times = field(default_factory=lambda: array("f"))  # for data in each step
-    parts: dict[str, Times] = field(default_factory=dict)  # ms in each step, by part
+    parts: dict[str, Times] = {}  # ms in each step, by part
     # Of programs that do not tell the parts of each step: over all steps after the warm-up
-    shares: Mapping[str, float] = field(default_factory=dict)  # of the steps, by part; sum 1
-    part_ms: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # mean and deviation
+    shares: Mapping[str, float] = {}  # of the steps, by part; sum 1
+    part_ms: Mapping[str, tuple[float, float]] = {}  # mean and deviation
     allocated: float = math.nan  # the most memory, in MiB; NaN where it is not known
     reserved: float = math.nan
-    startup: Mapping[str, float] = field(default_factory=dict)  # seconds, by part
+    startup: Mapping[str, float] = {}  # seconds, by part
     node: str = ""  # the node on which it runs, if there are several
-    buckets: list[Bucket] = field(default_factory=list)  # of DDP, in the order of reduction
+    buckets: list[Bucket] = []  # of DDP, in the order of reduction
     # own work of a backward pass with communication beside it, over that without
     overlap_slowdown: float = math.nan
     collections: Collections = Collections()

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import TypeGuard
 
-from msgspec import UNSET, Struct, field
+from msgspec import UNSET, Struct
 
 from ..errors import shortened, shown_names
 from ..events import NO_RATE, NO_USABLE_RATE
@@ -66,10 +66,10 @@ class RateCounts(Struct):
     untasked: int = 0  # of no task
     other_task: int = 0  # of another task than `train`
     first_unusable: str = ""
-    ranks: set[int] = field(default_factory=set)  # those that told a usable rate, and their rank
-    units: set[str] = field(default_factory=set)  # of the usable rates
-    writers: set[int] = field(default_factory=set)  # ranks that had the channel open, if several
-    not_ranks: set[str] = field(default_factory=set)  # told in place of a rank, such as text
+    ranks: set[int] = set()  # those that told a usable rate, and their rank
+    units: set[str] = set()  # of the usable rates
+    writers: set[int] = set()  # ranks that had the channel open, if several
+    not_ranks: set[str] = set()  # told in place of a rank, such as text
     reopened: bool = False  # the channel was opened for each line: by whom is not known
 
     def add(

@@ -72,8 +72,8 @@ class Record(Struct):
     """The contents of a `.data` file: one process and, under torchrun, its ranks."""
 
     path: Path
-    config: Payload = field(default_factory=dict)
-    meta: Payload = field(default_factory=dict)
+    config: Payload = {}
+    meta: Payload = {}
     start: Payload | None = None
     end: Payload | None = None
     stopped: bool = False  # it sent `stop`: it had enough observations
@@ -82,19 +82,19 @@ class Record(Struct):
     units: str = ""
     compute_dtype: str = ""  # the type of its matrix products, ``bf16`` say; empty if not told
     losses: NumberColumn = field(default_factory=NumberColumn)
-    samples: dict[str, list[DeviceSample]] = field(default_factory=dict)  # by the device's index
-    host: list[HostSample] = field(default_factory=list)  # of its node
-    device_problems: list[DeviceProblem] = field(default_factory=list)
-    ranks: dict[int, Rank] = field(default_factory=dict)  # those that were reported
-    devices: dict[int, Payload] = field(default_factory=dict)  # as its ranks told them, by rank
-    facts: dict[str, dict[str, Any]] = field(default_factory=dict)  # by FACTS; those of rank 0
+    samples: dict[str, list[DeviceSample]] = {}  # by the device's index
+    host: list[HostSample] = []  # of its node
+    device_problems: list[DeviceProblem] = []
+    ranks: dict[int, Rank] = {}  # those that were reported
+    devices: dict[int, Payload] = {}  # as its ranks told them, by rank
+    facts: dict[str, dict[str, Any]] = {}  # by FACTS; those of rank 0
     # every number of the metric lines, by name and rank, but rates and what only counts or dates
-    numbers: dict[str, dict[int, MetricColumn]] = field(default_factory=dict)
+    numbers: dict[str, dict[int, MetricColumn]] = {}
     # numbers of the metric lines that are infinite or NaN, by name: how often each was told
-    not_finite: dict[str, Counter[str]] = field(default_factory=dict)
-    tables: dict[str, list[Payload]] = field(default_factory=dict)  # by TABLES
-    errors: list[Payload] = field(default_factory=list)
-    defects: list[FileDefect] = field(default_factory=list)
+    not_finite: dict[str, Counter[str]] = {}
+    tables: dict[str, list[Payload]] = {}  # by TABLES
+    errors: list[Payload] = []
+    defects: list[FileDefect] = []
 
     @property
     def tag(self) -> str:

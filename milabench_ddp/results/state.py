@@ -128,11 +128,11 @@ class BenchmarkState(Struct):
     reason: str = ""
     started: float | None = None  # seconds since the epoch
     ended: float | None = None
-    launches: list[LaunchState] = field(default_factory=list)
+    launches: list[LaunchState] = []
     nodes: tuple[str, ...] = ()  # where it runs, or ran
     max_duration: float = 0.0  # seconds that each launch may take; 0 until it runs
     interrupted: bool = False  # it was stopped from outside: `--resume` runs it again
-    repeats: Repeats = field(default_factory=Repeats)
+    repeats: Repeats = Repeats()
     is_paused: bool = False  # other benchmarks run before its next launch
 
     @property
@@ -195,14 +195,14 @@ class RunHeader(Struct):
     config: str
     machine: dict[str, Any]  # provenance
     suite: dict[str, Any]  # each benchmark's resolved configuration
-    skipped: list[SkippedBenchmark] = field(default_factory=list)
-    jobs: list[JobState] = field(default_factory=list)
+    skipped: list[SkippedBenchmark] = []
+    jobs: list[JobState] = []
     outcome: Outcome | None = None  # None until it has ended
     ended: float | None = None
     seed: int | None = None  # of the random order; None: the order of the configuration
     sides: tuple[str, ...] = ()  # the names of the two runs whose launches took turns, or none
     # why benchmarks failed whose states could not be written, as on a full disk, by name
-    unwritten: dict[str, str] = field(default_factory=dict)
+    unwritten: dict[str, str] = {}
     schema: int = SCHEMA
 
 
@@ -211,8 +211,8 @@ class RunState(Struct, frozen=True):
 
     header: RunHeader
     benchmarks: Mapping[str, BenchmarkState]  # by name, in the order of the suite
-    nodes: Mapping[str, NodeState] = field(default_factory=dict)  # those that have agents, by name
-    isolations: Mapping[str, IsolationRecord] = field(default_factory=dict)  # by benchmark
+    nodes: Mapping[str, NodeState] = {}  # those that have agents, by name
+    isolations: Mapping[str, IsolationRecord] = {}  # by benchmark
 
     @property
     def is_final(self) -> bool:

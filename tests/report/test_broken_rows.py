@@ -12,7 +12,7 @@ from milabench_ddp.report import assemble, findings
 from milabench_ddp.report.assemble import report_of
 from milabench_ddp.report.broken_rows import in_spite_of_broken
 from milabench_ddp.report.faces import report_text
-from milabench_ddp.report.findings.finder import finding
+from milabench_ddp.report.findings.finder import Measurements, finding
 from milabench_ddp.report.model import Report, Row
 from milabench_ddp.report.process import ProcessResult
 from tests.support.result_files import config, end, rates, start, write
@@ -72,8 +72,8 @@ def test_a_finding_that_cannot_be_looked_for_is_a_finding(
         raise ZeroDivisionError(f"of {row.name}")
         yield
 
-    @finding("warning", "", of_runs=True)
-    def about_runs(_: object) -> Any:
+    @finding("warning", "")
+    def about_runs(_: Measurements) -> Any:
         return {}["x"]
 
     for each in (mine, about_runs):

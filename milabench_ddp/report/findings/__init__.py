@@ -2,7 +2,7 @@
 
 To add one, write its function, below ``@finding``, in the file of its subject; all that is said of
 it stands there. A function searches in a ``Row``, and its sentence begins with the benchmark's
-name, or ``of_runs`` in all ``Measurements``.
+name, or in all ``Measurements``, as the type of its argument says.
 
 An error is what breaks a run or a machine, and what makes a number a wrong one: a run with one has
 not passed. A warning is about a number that is right, but unsure, or not what the machine could

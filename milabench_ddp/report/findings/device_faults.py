@@ -34,7 +34,6 @@ def _devices_watched(measured: Measurements) -> Looked:
     "error",
     "{problem}",
     "see the kernel's log (dmesg) for its Xid",
-    of_runs=True,
     looks_for="lost or faulty devices",
     among=_devices_watched,
     fails=True,
@@ -55,7 +54,6 @@ def lost_device(measured: Measurements) -> Finds:
     "error",
     "{problem}",
     "see what NVIDIA's documentation says of the Xid",
-    of_runs=True,
     looks_for="lost or faulty devices",
     fails=True,
 )
@@ -64,7 +62,7 @@ def device_fault(measured: Measurements) -> Finds:
     return _problems(measured, lambda problem: problem.is_fault and not problem.is_lost)
 
 
-@finding("warning", "{problem}", "watch whether it comes again", of_runs=True)
+@finding("warning", "{problem}", "watch whether it comes again")
 def device_warning(measured: Measurements) -> Finds:
     """Devices of which the driver reported what may be no fault, or be gone."""
     return _problems(measured, lambda problem: severity_of(problem) == "warning")
@@ -120,7 +118,6 @@ def _devices_with_ecc(measured: Measurements) -> Looked:
     "error",
     "{place}: ECC could not correct {count}{when}",
     "reset it; replace it if that comes again",
-    of_runs=True,
     looks_for="memory errors",
     among=_devices_with_ecc,
     fails=True,
@@ -144,7 +141,6 @@ def memory_error(measured: Measurements) -> Finds:
     "warning",
     "{place}: ECC could not correct {count}{when}",
     "reset it; replace it if that comes again",
-    of_runs=True,
     action="reset",
 )
 def earlier_memory_error(measured: Measurements) -> Finds:
@@ -171,7 +167,6 @@ def _risen(device: _Device, risen: Mapping[str, int]) -> Found:
     "warning",
     "{place}: a row of its memory waits for a reset to be replaced",
     "reset it when nothing runs on it (nvidia-smi --gpu-reset)",
-    of_runs=True,
     action="reset",
 )
 def remap_pending(measured: Measurements) -> Finds:
@@ -184,7 +179,6 @@ def remap_pending(measured: Measurements) -> Finds:
     "warning",
     "{place}: its PCIe link was of {used}, {share:.0%} of {best}, which is possible",
     "seat it anew, and look at its slot and the BIOS's settings",
-    of_runs=True,
     action="watch",
 )
 def narrow_link(measured: Measurements) -> Finds:
@@ -217,7 +211,6 @@ def _lanes(generation: int, width: int) -> str:
     "note",
     "{place}: ECC corrected {count}{when}",
     "replace it if there are many",
-    of_runs=True,
     action="watch",
 )
 def corrected_memory_error(measured: Measurements) -> Finds:
@@ -230,7 +223,6 @@ def corrected_memory_error(measured: Measurements) -> Finds:
     "note",
     "{place}: the power cap is {cap:.0f} W, and {default:.0f} W by default",
     "`nvidia-smi -pl` sets it, if that is not meant",
-    of_runs=True,
 )
 def lowered_power_cap(measured: Measurements) -> Finds:
     found = []
@@ -243,7 +235,7 @@ def lowered_power_cap(measured: Measurements) -> Finds:
         yield Found(shown_names(list(dict.fromkeys(labels))), {"cap": cap, "default": usual})
 
 
-@finding("note", "{problem}", of_runs=True)
+@finding("note", "{problem}")
 def device_note(measured: Measurements) -> Finds:
     """Devices that lack sensors, those that were left out, and mistakes of programs."""
     for note in dict.fromkeys(chain.from_iterable(map(_notes, measured.records))):

@@ -25,19 +25,18 @@ OF_CAUSES = frozenset({"failed", *OWN.values()})  # a report tells the causes of
     "see its last lines (report --failures)",
     layer="error",
     section="output",
-    of_runs=True,
 )
 def failed(measured: Measurements) -> Finds:
     """Benchmarks that broke, took too long, or were lost; not those that a person cancelled."""
     return _by_benchmark(measured, "failed")
 
 
-@finding("error", FAILURE, layer="ensure_rate", section="output", of_runs=True)
+@finding("error", FAILURE, layer="ensure_rate", section="output")
 def no_rate(measured: Measurements) -> Finds:
     return _by_benchmark(measured, "no_rate")
 
 
-@finding("error", FAILURE, layer="planning", of_runs=True)
+@finding("error", FAILURE, layer="planning")
 def missing_records(measured: Measurements) -> Finds:
     """Benchmarks some of whose processes ended, and left no file that can be read."""
     return _by_benchmark(measured, "missing_records")
@@ -48,7 +47,6 @@ def missing_records(measured: Measurements) -> Finds:
     "error",
     "{benchmark}: {count} of {of} {verb} beside {beside}: SIGKILL did not end {names}",
     "see where they wait (/proc/PID/stack, dmesg) or whose they are (ps), and measure again",
-    of_runs=True,
 )
 def survivors(measured: Measurements) -> Finds:
     """Processes that SIGKILL did not end: of a benchmark, and of earlier ones beside it."""
@@ -67,7 +65,7 @@ def survivors(measured: Measurements) -> Finds:
                 yield Found("", {"of": whose, "pids": pids}, words, name)
 
 
-@finding("error", FAILURE, layer="loss", of_runs=True)
+@finding("error", FAILURE, layer="loss")
 def nan_loss(measured: Measurements) -> Finds:
     return _by_benchmark(measured, "nan_loss")
 

@@ -117,7 +117,10 @@ def finding(
     """Declare a kind of finding; its name is that of the function, which searches for it."""
 
     def declared(search: Search) -> Finder:
-        return Finder(search.__name__, search, Severity(severity), sentence, advice, **where)
+        of_runs = Measurements in search.__annotations__.values()
+        return Finder(
+            search.__name__, search, Severity(severity), sentence, advice, of_runs=of_runs, **where
+        )
 
     return declared
 

@@ -18,13 +18,13 @@ def _found(said: Iterable[NodesSaid]) -> Finds:
 
 
 # Nothing was measured there, or only until it was lost.
-@finding("error", "{said}", of_runs=True, fails=True)
+@finding("error", "{said}", fails=True)
 def unused_node(measured: Measurements) -> Finds:
     for run in measured.states:
         yield from _found(problems(run.nodes.values()))
 
 
-@finding("warning", "{said}", of_runs=True, fails=True)
+@finding("warning", "{said}", fails=True)
 def lost_before(measured: Measurements) -> Finds:
     """Nodes that were lost or did not start, in an earlier attempt or before they were back."""
     for run in measured.states:
@@ -34,7 +34,7 @@ def lost_before(measured: Measurements) -> Finds:
         )
 
 
-@finding("warning", "{said}", of_runs=True)
+@finding("warning", "{said}")
 def lacking_node(measured: Measurements) -> Finds:
     """Nodes that lack what some benchmarks need, such as shared memory or a compiler."""
     for run in measured.states:
@@ -43,7 +43,7 @@ def lacking_node(measured: Measurements) -> Finds:
         yield from _found(said_together(warned))
 
 
-@finding("warning", "{difference}", "make the nodes alike", of_runs=True)
+@finding("warning", "{difference}", "make the nodes alike")
 def different_nodes(measured: Measurements) -> Finds:
     """Nodes whose GPUs, software, environment, settings or clock differ from those of others."""
     for run in measured.runs:

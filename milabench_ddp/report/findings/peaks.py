@@ -73,7 +73,6 @@ def told_by_a_part(row: Row) -> Finds:
 @finding(
     "note",
     "MFU in {peak.precision} is relative to the {speed} TFLOP/s that {peak.benchmark} measured",
-    of_runs=True,
 )
 def measured_peak(measured: Measurements) -> Finds:
     used = [row.used for row in measured.rows]

@@ -21,7 +21,6 @@ SOFTWARE = {"torch": "torch", "cuda": "CUDA", "nccl": "NCCL", "cudnn": "cuDNN"}
     "warning",
     "{setting}[ on {shown}]: {effect} (in {names})",
     "unset it, unless it is what you measure",
-    of_runs=True,
 )
 def hazard(measured: Measurements) -> Finds:
     """Variables that are known to slow programs down, or to change what is measured."""

@@ -8,7 +8,7 @@ from .finder import Finds, Found, Measurements, finding
 APART = "report on each run alone"
 
 
-@finding("warning", "{defect}", of_runs=True)
+@finding("warning", "{defect}")
 def damaged_file(measured: Measurements) -> Finds:
     for run in measured.runs:
         for defect in run.defects:
@@ -16,7 +16,7 @@ def damaged_file(measured: Measurements) -> Finds:
             yield Found(str(defect.path), evidence, {"defect": defect})
 
 
-@finding("note", "{count} runs are pooled: {folders}", of_runs=True)
+@finding("note", "{count} runs are pooled: {folders}")
 def pooled_runs(measured: Measurements) -> Finds:
     folders = [str(run.path) for run in measured.runs]
     if len(folders) > 1:
@@ -24,13 +24,13 @@ def pooled_runs(measured: Measurements) -> Finds:
         yield Found("", {"runs": folders}, words)
 
 
-@finding("warning", "runs that differ are pooled: {difference}", APART, of_runs=True)
+@finding("warning", "runs that differ are pooled: {difference}", APART)
 def pooled_differences(measured: Measurements) -> Finds:
     for each in measured.differences:
         yield Found("", {"runs": each.runs}, {"difference": each})
 
 
-@finding("note", "the score compares runs that differ: {difference}", of_runs=True)
+@finding("note", "the score compares runs that differ: {difference}")
 def baseline_differences(measured: Measurements) -> Finds:
     for each in measured.from_baseline:
         yield Found("", {"runs": each.runs}, {"difference": each})
@@ -40,7 +40,6 @@ def baseline_differences(measured: Measurements) -> Finds:
     "warning",
     "{place}: its results differ in {name}: {shown}",
     "repeat it as a new run",
-    of_runs=True,
 )
 def mixed_run(measured: Measurements) -> Finds:
     """Runs whose results are from different software or hardware."""
@@ -50,7 +49,7 @@ def mixed_run(measured: Measurements) -> Finds:
             yield Found(str(run.path), {"values": values}, words)
 
 
-@finding("note", "{place}: the version of milabench is not known", layer="version", of_runs=True)
+@finding("note", "{place}: the version of milabench is not known", layer="version")
 def unknown_version(measured: Measurements) -> Finds:
     """Runs that recorded their software, and not the version of milabench."""
     for run in measured.runs:
@@ -66,7 +65,6 @@ def unknown_version(measured: Measurements) -> Finds:
     "warning",
     "milabench had local changes, which may differ, in {folders}",
     "commit before a run",
-    of_runs=True,
 )
 def local_changes(measured: Measurements) -> Finds:
     """Pooled runs of which it is not known whether their code is equal."""
@@ -79,7 +77,6 @@ def local_changes(measured: Measurements) -> Finds:
     "warning",
     "{place}: left out, as milabench does: {reason}",
     "read it without --compat",
-    of_runs=True,
 )
 def left_out_by_milabench(measured: Measurements) -> Finds:
     for record in measured.records if measured.compat else ():

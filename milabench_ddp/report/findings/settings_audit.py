@@ -36,13 +36,13 @@ def _told(measured: Measurements, state: str) -> Finds:
             )
 
 
-@finding("warning", SENTENCE, of_runs=True, fails=True, looks_for="broken parts of nodes")
+@finding("warning", SENTENCE, fails=True, looks_for="broken parts of nodes")
 def degraded_node(measured: Measurements) -> Finds:
     """Links, ports and memory that a device or a node lacks, and its peers have."""
     yield from _told(measured, "broken")
 
 
-@finding("warning", SENTENCE, of_runs=True, looks_for="settings of nodes")
+@finding("warning", SENTENCE, looks_for="settings of nodes")
 def bad_setting(measured: Measurements) -> Finds:
     """Settings of a node that make it slower."""
     yield from _told(measured, "bad")

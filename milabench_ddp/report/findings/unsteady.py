@@ -164,7 +164,6 @@ def start_up_left_out(row: Row) -> Finds:
     "note",
     "no ± for fewer than {fewest} rates: {shown}",
     "let them run for longer, or repeat",
-    of_runs=True,
 )
 def few_observations(measured: Measurements) -> Finds:
     """Benchmarks of one launch that measured too little for an interval, all in one sentence."""

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from ...grouping import grouped
 from ...results.read_run import read_run
@@ -51,7 +51,7 @@ class DeviceSpeed(Struct, frozen=True):
     device: TrackedDevice
     speed: float  # units per second; of a rank that trains with others, steps of its own work
     kind: str  # what its peers have in common with it: the model, and the stages of a pipeline
-    facts: Mapping[str, str] = field(default_factory=dict)  # that its driver tells, as text
+    facts: Mapping[str, str] = {}  # that its driver tells, as text
 
 
 class BenchmarkPoint(Struct, frozen=True):
@@ -59,7 +59,7 @@ class BenchmarkPoint(Struct, frozen=True):
 
     rate: float
     unit: str
-    devices: Mapping[str, DeviceSpeed] = field(default_factory=dict)  # by their keys
+    devices: Mapping[str, DeviceSpeed] = {}  # by their keys
 
 
 class RunPoint(Struct, frozen=True):
@@ -69,7 +69,7 @@ class RunPoint(Struct, frozen=True):
     path: Path
     started: float | None  # seconds since the epoch
     benchmarks: Mapping[str, BenchmarkPoint]
-    without_rate: Mapping[str, str] = field(default_factory=dict)  # the reason, by benchmark
+    without_rate: Mapping[str, str] = {}  # the reason, by benchmark
 
     @property
     def date(self) -> str:

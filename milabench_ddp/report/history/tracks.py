@@ -4,7 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ...numerics import Floats, np
@@ -24,7 +24,7 @@ class Track(Struct, frozen=True):
     peers: int  # how many other devices of its kind there are in all runs
     runs: tuple[int, ...]  # those that have a value, in the order of time
     logs: Floats  # of the rates, or of those of a device less what its peers did
-    changes: Changes = field(default_factory=Changes)
+    changes: Changes = Changes()
 
     @property
     def ratios(self) -> list[float]:

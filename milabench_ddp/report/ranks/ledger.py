@@ -16,7 +16,7 @@ and the sum of gradients over the pipelines. Of a single pipeline it is all that
 
 from collections.abc import Collection, Mapping
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ...numerics import Floats, Marks, np
@@ -40,7 +40,7 @@ class LaunchTimes(Struct, frozen=True):
     ids: tuple[RankId, ...]
     parts: Mapping[str, Floats]  # the own work, by part of the step
     exposed: Floats
-    pipelines: Pipelines = field(default_factory=Pipelines)
+    pipelines: Pipelines = Pipelines()
     meeting: frozenset[str] = frozenset()  # the parts at whose beginning ranks wait for each other
     overlap: Overlap | None = None  # of DDP; None if it is not known
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, starmap
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ...grouping import grouped
@@ -54,7 +54,7 @@ class RankSummary(Struct, frozen=True):
     reserved: float
     # the level of the local time and of its parts in each block of steady steps, by launch; empty
     # if the local time of each step is not known
-    blocks: LaunchBlocks = field(default_factory=dict)
+    blocks: LaunchBlocks = {}
     std: float = NAN  # of a step: the sample's standard deviation; NaN for a single step
     stages: Stages = ()  # of a pipeline
 

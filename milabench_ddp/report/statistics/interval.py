@@ -27,7 +27,7 @@ from functools import cached_property
 from itertools import chain
 from operator import mul
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from ...numerics import np
 from ...table import given_percent_text
@@ -48,7 +48,7 @@ class Series(Struct, frozen=True, dict=True):
 
     rates: Sequence[float]
     seconds: Sequence[float]  # the weight of each observation: its duration, or 1
-    found: Steady = field(default_factory=Steady)  # where they begin, and whether they still move
+    found: Steady = Steady()  # where they begin, and whether they still move
 
     @cached_property
     def mean(self) -> float:

@@ -80,6 +80,7 @@ def diagnoses(options: LaunchOptions) -> list[Diagnosis]:
     }
     if request.hosts and runner is not None:
         runner = setup.inside(runner, base, cluster.arch if cluster else "", ())
-        hosts = (request.hosts, system.sshkey, base, runner, limit)
-        checks["ssh"] = partial(place_checks.hosts, *hosts)
+        checks["ssh"] = partial(
+            place_checks.hosts, request.hosts, system.sshkey, base, runner, limit
+        )
     return examine(checks, left)

@@ -85,8 +85,10 @@ def progress_bar(title: str, total: int, unit: str, out: TextIO) -> Iterator[Adv
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
-    columns = (BarColumn(), MofNCompleteColumn(), unit, TimeRemainingColumn())
     console = Console(file=behind(out))
-    with Progress(title, *columns, console=console, disable=not out.isatty()) as bar:
+    with Progress(
+        title, BarColumn(), MofNCompleteColumn(), unit, TimeRemainingColumn(),
+        console=console, disable=not out.isatty(),
+    ) as bar:  # fmt: skip
         task = bar.add_task(title, total=total)
         yield lambda count: bar.advance(task, count)

@@ -231,8 +231,11 @@ def read_profile(path: Path) -> RunnerProfile:
     top = finalize(read_yaml(path))
     values = check_entries({name: each.check for name, each in SETTINGS.items()}, top)
     if name := values.get("network_interface"):
-        both = {"NCCL_SOCKET_IFNAME": f"={name}", "GLOO_SOCKET_IFNAME": name}
-        values["environment"] = {**both, **values.get("environment", {})}
+        values["environment"] = {
+            "NCCL_SOCKET_IFNAME": f"={name}",
+            "GLOO_SOCKET_IFNAME": name,
+            **values.get("environment", {}),
+        }
     if "kind" not in values:
         raise ConfigError(f"{shown(path)}: has no `kind`: it is one of {', '.join(KINDS)}")
     profile = RunnerProfile(**values, path=str(path))

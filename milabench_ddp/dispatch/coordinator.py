@@ -77,9 +77,11 @@ class Coordinator:
             while left := [it for it in sides if it._has_work]:
                 min(left, key=Coordinator._turn)._step()
             if not self._requests.stops:
-                tell, more = self._observer.message, (self._timeouts, self._clock)
+                tell = self._observer.message
                 with contained(lambda error: tell(f"no evidence is kept: {reason_of(error)}")):
-                    keep_evidence(self._run, self._plan, self._nodes, tell, *more)
+                    keep_evidence(
+                        self._run, self._plan, self._nodes, tell, self._timeouts, self._clock
+                    )
         return self.outcome
 
     @property
@@ -238,8 +240,9 @@ class Coordinator:
             return
         if not self._requests.stops and can_isolate(benchmark):
             with contained(lambda error: self._observer.message(reason_of(error))):
-                how = self._run, self._plan, self._timeouts, self._clock
-                self._isolations.append(IsolationRun(benchmark, *how))
+                self._isolations.append(
+                    IsolationRun(benchmark, self._run, self._plan, self._timeouts, self._clock)
+                )
         self._outcomes.add(benchmark.verdict.outcome)
         if not benchmark.is_written:
             self.unwritten[benchmark.name] = benchmark.verdict.reason

@@ -105,8 +105,9 @@ def statuses(ids: Sequence[str]) -> dict[str, JobStatus] | None:
 
 def _are_silent(nodes: str) -> bool:
     """Whether no node answers: a job is COMPLETING until each has, or Slurm has given it up."""
-    words = ("sinfo", "--noheader", "--all", "--responding", f"--nodes={nodes}", "--format=%T")
-    found = output_of(*words)
+    found = output_of(
+        "sinfo", "--noheader", "--all", "--responding", f"--nodes={nodes}", "--format=%T"
+    )
     return found is not None and not found.strip()
 
 
@@ -189,8 +190,10 @@ def resize(job: str, nodes: int, profile: RunnerProfile) -> bool:
 
 def why_dead(node: str) -> str:
     """What Slurm says of a node that does not respond to it; empty of others."""
-    words = ("sinfo", "--noheader", "--dead", "--all", f"--nodes={node}", "--format=%T")
-    states = (output_of(*words, seconds=_SOON) or "").split()
+    told = output_of(
+        "sinfo", "--noheader", "--dead", "--all", f"--nodes={node}", "--format=%T", seconds=_SOON
+    )
+    states = (told or "").split()
     return f"Slurm has it as {states[0].rstrip('*')}, which does not respond" if states else ""
 
 

@@ -34,6 +34,7 @@ from .collectives import Operation, operations_of
 from .links import WITHIN, kinds_of
 from .model import Row
 from .statistics.values import NAN
+from .summary import tables_of
 from .suspects import nodes_of_job, settings_of
 
 PCIE_LANE = {1: 0.25, 2: 0.5, 3: 8 * 128 / 130 / 8, 4: 16 * 128 / 130 / 8, 5: 32 * 128 / 130 / 8,
@@ -134,11 +135,8 @@ def _collectives(row: Row) -> Iterator[Bounded]:
     for processes in by_node.values():
         those = [process.record for process in processes]
         where = tuple(dict.fromkeys(record.node for record in those))
-        tables = {
-            name: tuple(chain.from_iterable(each.tables.get(name, ()) for each in those))
-            for name in ("comm", "comm_fit")
-        }
-        for operation in operations_of(replace(row, tables=tables, processes=tuple(processes))):
+        own = replace(row, tables=tables_of(those), processes=tuple(processes))
+        for operation in operations_of(own):
             if limit := _of_collective(row, operation, those, nodes):
                 what = f"{operation.key[0]} of {operation.key[-1]} ranks"
                 yield Bounded(what, "", where, _reached(operation), limit)

@@ -146,8 +146,8 @@ OF_PROCESSES: Mapping[str, Callable[[Processes], Frame]] = {
 def frame_of(name: str, report: Report) -> Frame:
     if name in OF_PROCESSES:
         return OF_PROCESSES[name]([process for row in report.rows for process in row.processes])
-    run = {"run": str(report.runs[0].path)}
-    return TABLES[name].frame_of_lines({**line, **run} for line in OF_REPORT[name](report))
+    run = str(report.runs[0].path)
+    return TABLES[name].frame_of_lines({**line, "run": run} for line in OF_REPORT[name](report))
 
 
 class RunTables:

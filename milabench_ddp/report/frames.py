@@ -30,8 +30,14 @@ def _steps(process: ProcessResult) -> Iterator[Columns]:
         id = rank_id(record, number)
         place = np.arange(len(rank.ms))
         steady = place >= process.unsteady_of(len(place))
-        columns = _keys(process) | {"node": id.node, "job": id.job, "rank": id.rank}
-        columns |= {"step": place, "steady": steady, "ms": np.asarray(rank.ms)}
+        columns = _keys(process) | {
+            "node": id.node,
+            "job": id.job,
+            "rank": id.rank,
+            "step": place,
+            "steady": steady,
+            "ms": np.asarray(rank.ms),
+        }
         for part, times in {**rank.parts, "wait": rank.wait_ms}.items():
             if len(times) == len(place):  # else not told in each step, so its steps are unknown
                 # they are kept in single precision; programs tell them to 0.1 us
@@ -111,15 +117,26 @@ def _events(process: ProcessResult) -> Iterator[Columns]:
         rank = rank if type(rank) is int else None
         yield {"kind": "error", "text": error_text(error), "rank": rank}
     for problem in record.device_problems:
-        told = {"text": problem.sentence, "device": problem.device, "time": problem.time or None}
-        yield {"kind": "device_problem", **told}
+        yield {
+            "kind": "device_problem",
+            "text": problem.sentence,
+            "device": problem.device,
+            "time": problem.time or None,
+        }
     if verdict is not None:
-        time = (record.end or {}).get("time")
-        outcome, reason = str(verdict.outcome), verdict.reason
-        yield {"kind": "end", "time": time, "outcome": outcome, "text": reason}
+        yield {
+            "kind": "end",
+            "time": (record.end or {}).get("time"),
+            "outcome": str(verdict.outcome),
+            "text": verdict.reason,
+        }
 
 
 def _keys(process: ProcessResult) -> Columns:
     record = process.record
-    names = {"run": str(process.run.path), "benchmark": record.name, "tag": record.tag}
-    return {**names, "repeat": record.repeat or None}
+    return {
+        "run": str(process.run.path),
+        "benchmark": record.name,
+        "tag": record.tag,
+        "repeat": record.repeat or None,
+    }

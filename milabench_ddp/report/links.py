@@ -118,9 +118,17 @@ def links_of(row: Row) -> Iterator[Link]:
         first, second = nodes if isinstance(nodes, list) and len(nodes) == 2 else ("", "")
         gb_s = median(payload["gb_s"] for payload in payloads)
         best = max(gb_s, median(payload.get("best_gb_s") for payload in payloads))
-        pair = sender, receiver, ways, (str(first), str(second)), gb_s, best
         part = payloads[0].get("part")
-        yield Link(*pair, schedule, part if isinstance(part, int) else 0)
+        yield Link(
+            sender,
+            receiver,
+            ways,
+            (str(first), str(second)),
+            gb_s,
+            best,
+            schedule,
+            part if isinstance(part, int) else 0,
+        )
 
 
 def between_nodes(row: Row) -> LinkKind | None:

@@ -59,13 +59,26 @@ def told_of(row: Row) -> Payload:
     device, product = device_of(record)
     family = data_sheets()[device].family if device else product or "unknown"
     torch = mapping_or_empty(record.meta.get("pytorch")).get("torch")
-    ours = {"benchmark": row.name, "our torch": torch, "unit": row.unit, "device": device}
-    ours |= {"family": family, "precision": precision(record) or "unknown", "gpus": ranks}
-    ours["failed"] = row.fail > 0
+    ours = {
+        "benchmark": row.name,
+        "our torch": torch,
+        "unit": row.unit,
+        "device": device,
+        "family": family,
+        "precision": precision(record) or "unknown",
+        "gpus": ranks,
+        "failed": row.fail > 0,
+    }
     if "mode" in model and ranks > 0:
-        told = {"model": model.get("name"), "strategy": str(model["mode"])}
-        told |= {"batch": model.get("batch_size"), "value": row.like_perf(row.perf / ranks)}
-        return {"compile": "none", **model, **ours, **told}
+        return {
+            "compile": "none",
+            **model,
+            **ours,
+            "model": model.get("name"),
+            "strategy": str(model["mode"]),
+            "batch": model.get("batch_size"),
+            "value": row.like_perf(row.perf / ranks),
+        }
     if row.unit == UNIT:
         return {**ours, "model": "matrix product", "gpus": 1, "value": row.like_perf(row.perf)}
     return ours

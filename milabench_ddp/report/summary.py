@@ -87,7 +87,7 @@ def summary_row(
         facts=_facts(measured, told),
         config=config,
         ranks=summarize_ranks((process.record, process.unsteady_of) for process in measured),
-        tables=_tables([process.record for process in measured]),
+        tables=tables_of([process.record for process in measured]),
         used=UNKNOWN if why_no_rate else utilisation(measured, peaks or {}),
         told=told,
         processes=tuple(processes),
@@ -142,7 +142,7 @@ def _facts(processes: Processes, told: Mapping[str, Told]) -> dict[str, Payload]
     return dict(facts)
 
 
-def _tables(records: Sequence[Record]) -> dict[str, tuple[Payload, ...]]:
+def tables_of(records: Sequence[Record]) -> dict[str, tuple[Payload, ...]]:
     tables = {}
     for key in TABLES:
         tables[key] = tuple(chain.from_iterable(each.tables.get(key, ()) for each in records))

@@ -132,8 +132,10 @@ class JobTask(Struct, frozen=True):
                 )  # fmt: skip
                 script = agent_script(options, profile)
                 count = len(mine)  # the job's own may be of an attempt on more nodes
-                where = (f"--nodes={count}", f"--ntasks={count}", f"--nodelist={','.join(mine)}")
-                shell = (*_SRUN, *profile.srun_options, *where, "bash", "-c")
+                shell = (
+                    *_SRUN, *profile.srun_options, f"--nodes={count}", f"--ntasks={count}",
+                    f"--nodelist={','.join(mine)}", "bash", "-c",
+                )  # fmt: skip
                 return AgentCommand(shell, script, tuple(mine))
 
             commands: dict[str, AgentCommand] = {}

@@ -46,8 +46,9 @@ def render_jobs(request: ScriptRequest) -> str:
     parts = ["#!/usr/bin/env bash", *map(comment, request.comments)]
     for job in split_into_jobs(list(benchmarks.values()), request.nodes, profile.allocation):
         mine = [each for each in request.launches if each.benchmark.name in job.benchmarks]
-        hidden = SECRETS.learn(list(profile.setup)), SECRETS.learn(dict(profile.environment))
-        prepare = setup_lines(*hidden, expanded)
+        prepare = setup_lines(
+            SECRETS.learn(list(profile.setup)), SECRETS.learn(dict(profile.environment)), expanded
+        )
         inside = within(profile.command_prefix, render(mine, request.python))
         of_node = [*needs(prepare), *prepare, inside.rstrip()]
         start, *node = here_document(of_node, "MILABENCH_NODE")

@@ -217,8 +217,10 @@ class DeviceReader:
         name = f"{kind} {self._device.index}"
         if self._uuid:
             name += f" ({self._uuid})"
-        of = f"{name} {predicate}", self._device.index, self._uuid, is_fault
-        return DeviceProblem(*of, is_lost=is_lost, xid=xid, action=action)
+        return DeviceProblem(
+            f"{name} {predicate}", self._device.index, self._uuid, is_fault,
+            is_lost=is_lost, xid=xid, action=action,
+        )  # fmt: skip
 
 
 @contextmanager

@@ -121,8 +121,7 @@ def _drawn(curve: Curve, axes: Axes) -> dict[str, object]:
         for point in around:
             # an end that is beyond the axis has no cap
             caps = [axes.y_of(end) for end in (point.low, point.high) if axes.y.holds(end)]
-            ends = axes.y_of(point.low), axes.y_of(point.high)
-            whiskers.append((axes.x_of(point.x), *ends, caps))
+            whiskers.append((axes.x_of(point.x), axes.y_of(point.low), axes.y_of(point.high), caps))
         drawn["whiskers"] = whiskers
     if len(curve.points) > 1:
         drawn["line"] = axes.line((point.x, point.y) for point in curve.points)

@@ -95,9 +95,9 @@ def _sweep(
             cell, nodes = cells[row.name], row.nodes
             note = cell.note
             if is_finite(cell.value):
-                ends = cell.value - cell.spread, cell.value + cell.spread
+                low, high = cell.value - cell.spread, cell.value + cell.spread
                 words = f"{row.name}, {nodes} nodes: {cell.text}"
-                points.append(ChartPoint(nodes, cell.value, *ends, words))
+                points.append(ChartPoint(nodes, cell.value, low, high, words))
             else:
                 note = note or cell.text
             value = Measured(cell.value, cell.spread)
@@ -112,8 +112,8 @@ def _sweep(
     axis = Axis(f"{metric.title}, {unit}", metric.scale)
     plot = Plot(Axis("nodes", doublings), axis, curves)
     title = _titled(subject, f"{metric.title.capitalize()} against nodes")
-    numbers = Column(name, ".4g"), Column("give or take", ".2g"), Column("note")
-    table = Table((*COLUMNS, *numbers), tuple(values), title)
+    columns = *COLUMNS, Column(name, ".4g"), Column("give or take", ".2g"), Column("note")
+    table = Table(columns, tuple(values), title)
     description = f"{'; '.join(sentences)} ({scaling(first)} scaling)."
     yield Chart("sweeps", subject, name, title, description, plot.draw, table)
 

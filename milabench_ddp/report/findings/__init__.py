@@ -76,8 +76,13 @@ def findings_of(measured: Measurements) -> tuple[Finding, ...]:
     names = list(FINDERS)
 
     def place(each: Finding) -> tuple[float, ...]:
-        kind = each.severity.rank, KINDS.index(each.kind)
-        return (*kind, -costs[each.name], names.index(each.name), -(each.cost or 0.0))
+        return (
+            each.severity.rank,
+            KINDS.index(each.kind),
+            -costs[each.name],
+            names.index(each.name),
+            -(each.cost or 0.0),
+        )
 
     return tuple(sorted(found, key=place))
 

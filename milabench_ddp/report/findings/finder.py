@@ -90,15 +90,27 @@ class Finder(Struct, frozen=True):
 
         with contained(failed):
             for each in self.search(subject):
-                about = {"place": each.place, "benchmark": each.benchmark}
-                words = {**about, **each.evidence, **each.words}
-                sentence = filled(each.sentence or self.sentence, words)
-                kind = self.name, self.severity, each.advice or self.advice, self.layer, self.kind
-                cost = self._cost(each.evidence, weight)
-                nodes = each.nodes, self.fails, each.action or self.action
+                words = {
+                    "place": each.place,
+                    "benchmark": each.benchmark,
+                    **each.evidence,
+                    **each.words,
+                }
                 found.append(
                     Finding(
-                        sentence, each.benchmark, each.place, each.evidence, *kind, cost, *nodes
+                        filled(each.sentence or self.sentence, words),
+                        each.benchmark,
+                        each.place,
+                        each.evidence,
+                        self.name,
+                        self.severity,
+                        each.advice or self.advice,
+                        self.layer,
+                        self.kind,
+                        self._cost(each.evidence, weight),
+                        each.nodes,
+                        self.fails,
+                        each.action or self.action,
                     )
                 )
         return found

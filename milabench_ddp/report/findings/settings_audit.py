@@ -25,10 +25,15 @@ def _told(measured: Measurements, state: str) -> Finds:
             setting = suspect.setting
             costs = ", ".join(SLOWER[cost] for cost in setting.costs)
             words = {"what": setting.what, "shown": suspect.shown, "costs": costs}
-            evidence = {"setting": suspect.name, "value": suspect.shown, "source": setting.source}
+            evidence = {
+                "setting": suspect.name,
+                "value": suspect.shown,
+                "source": setting.source,
+                "nodes": list(nodes),
+            }
             yield Found(
                 shown_nodes(nodes),
-                {**evidence, "nodes": list(nodes)},
+                evidence,
                 words,
                 nodes=nodes,
                 advice=setting.advice,

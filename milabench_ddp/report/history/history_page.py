@@ -81,8 +81,14 @@ def history_chart(track: Track, history: History) -> Chart:
         [Curve(name, points)],
         marks=marks,
     )
-    columns = Column("run", "d"), Column("name"), Column("began"), Column(axis, ".5g")
-    table = Table((*columns, Column("change")), tuple(rows), name)
+    columns = (
+        Column("run", "d"),
+        Column("name"),
+        Column("began"),
+        Column(axis, ".5g"),
+        Column("change"),
+    )
+    table = Table(columns, tuple(rows), name)
     said = "; ".join(mark.words for mark in marks) or "no change"
     description = f"{axis}, over {len(rows)} runs: {said}."
     return Chart("history", track.benchmark, "", name, description, plot.draw, table)

@@ -58,9 +58,15 @@ def _beside(ours: Payload, row: Payload) -> Payload:
             differs.insert(0, f"{name} {text_of(ours[name])}, not {text_of(row[name])}")
     if ours["failed"]:
         differs.insert(0, "ours failed")
-    found = {"ours": ours["value"], "published": row["value"], "theirs": row["software"]}
-    found |= {"ratio": Measured(value, error, with_error=True), "differs in": "; ".join(differs)}
-    return {**ours, **row, **found}
+    return {
+        **ours,
+        **row,
+        "ours": ours["value"],
+        "published": row["value"],
+        "theirs": row["software"],
+        "ratio": Measured(value, error, with_error=True),
+        "differs in": "; ".join(differs),
+    }
 
 
 COLUMNS = (

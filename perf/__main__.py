@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from milabench_ddp.table import text_lines
+from milabench_ddp.fitted import fitted_lines
 
 from .figure import Figure
 from .measures import (
@@ -96,7 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             failed.append(name)
     took = time.monotonic() - begin
     others = (_others() - busy) / took / (os.cpu_count() or 1)
-    print(*text_lines(table(figures), ruled=True), sep="\n")
+    print(*fitted_lines(table(figures), sys.maxsize, ruled=True), sep="\n")
     print(f"{took:.0f} s; other processes took {max(others, 0):.1%} of the cores meanwhile")
     if options.json:
         options.json.write_text(json_text(figures, effort.value, others))

@@ -38,16 +38,16 @@ def main(options: LaunchOptions) -> int:
             traces = RunDir(run).traces
             launches += plan_launches(traced(benchmark), cluster, site, run=traces)
     place = setup.describe(cluster) + (" (made up)" if cluster.is_synthetic else "")
+    notes = dict.fromkeys(note for node in cluster.nodes for note in node.notes)
+    warnings = [*suite.warnings, *setup.hazards(suite.benchmarks, cluster)]
     comments = [
         f"milabench dry {options.config}: benchmarks: {len(suite.benchmarks)}, "
-        f"preset {suite.preset}, on {place}"
+        f"preset {suite.preset}, on {place}",
+        *repetition.notes,
+        *(f"note: {note}" for note in notes),
+        *(f"warning: {said}" for said in warnings),
+        *(f"not run: {skip.name}: {skip.reason}" for skip in suite.skipped),
     ]
-    comments += repetition.notes
-    notes = dict.fromkeys(note for node in cluster.nodes for note in node.notes)
-    comments += [f"note: {note}" for note in notes]
-    warnings = [*suite.warnings, *setup.hazards(suite.benchmarks, cluster)]
-    comments += [f"warning: {said}" for said in warnings]
-    comments += [f"not run: {skip.name}: {skip.reason}" for skip in suite.skipped]
     out = behind(sys.stdout)  # each word is shown as it can be: the script's own stay as they are
     if isinstance(out, io.TextIOWrapper):
         # As `run` gives words to programs: paths need not be UTF-8.

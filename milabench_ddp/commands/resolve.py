@@ -36,8 +36,10 @@ def text(resolved: Resolved, *, explain: bool) -> str:
         if resolved.selection.reason_against(name) is None:
             chosen[name] = result.entry
     SECRETS.learn({name: to_plain(entry) for name, entry in chosen.items()})
-    said = [f"{shown(resolved.path)}, preset {resolved.preset}"]
-    said += [f"warning: {each}" for each in resolved.warnings]
+    said = [
+        f"{shown(resolved.path)}, preset {resolved.preset}",
+        *(f"warning: {each}" for each in resolved.warnings),
+    ]
     head = "".join(f"# {in_line(each)}\n" for each in said)
     return head + to_yaml(chosen, explain=explain)
 

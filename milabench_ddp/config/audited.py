@@ -60,6 +60,5 @@ def text_of_values(values: Sequence[SettingValue]) -> str:
     usual, *others = values
     if not others and usual.count == 1:
         return usual.value
-    parts = [f"{usual.count} x {usual.value}"]
-    parts += [f"{each.count} x {each.value} ({each.where})" for each in others]
-    return " and ".join(parts)
+    rest = [f"{each.count} x {each.value} ({each.where})" for each in others]
+    return " and ".join([f"{usual.count} x {usual.value}", *rest])

@@ -106,8 +106,7 @@ def setting(default: T, help: str, check: Check | None = None, **options: str | 
     The options are those of ``Setting``.
     """
     declared = {"help": help, "check": check, **options}
-    made: T = field(default_factory=lambda: default, metadata=declared)
-    return made
+    return field(default_factory=lambda: default, metadata=declared)
 
 
 @dataclass(frozen=True)

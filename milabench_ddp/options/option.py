@@ -45,8 +45,7 @@ def option(
         "more": more,
         "argparse": {"help": help, **keywords},
     }
-    made: T = field(default=default, metadata=metadata)
-    return made
+    return field(default=default, metadata=metadata)
 
 
 def arguments(option: Field[object]) -> Mapping[str, Mapping[str, Any]]:

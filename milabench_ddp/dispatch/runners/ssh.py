@@ -51,8 +51,10 @@ def shell_on(host: SystemNode, key: Path | None) -> tuple[str, ...]:
     if _is_this_host(host):
         return ("sh", "-c")
     # No password prompt, since it would be invisible; keep-alives notice a host that is lost.
-    words = ["ssh", "-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=5"]
-    words += ["-o", "ServerAliveCountMax=3", "-o", "ConnectTimeout=15", "-p", str(host.sshport)]
+    words = [
+        "ssh", "-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=5",
+        "-o", "ServerAliveCountMax=3", "-o", "ConnectTimeout=15", "-p", str(host.sshport),
+    ]  # fmt: skip
     if key is not None:
         words += ["-i", str(key)]
     where = f"{host.user}@{host.address}" if host.user else host.address

@@ -135,8 +135,13 @@ def far_cores(row: Row) -> Finds:
     if far:
         names = list(far)
         own, near = far[names[0]]
-        words = {"rank": names[0], "own": own, "near": near, "count": ranks}
-        words["several"] = len(far) if len(far) > 1 else None
+        words = {
+            "rank": names[0],
+            "own": own,
+            "near": near,
+            "count": ranks,
+            "several": len(far) if len(far) > 1 else None,
+        }
         yield Found(shown_names(names), {"ranks": names}, words)
 
 

@@ -260,8 +260,12 @@ def _problems(measured: Measurements, is_meant: Callable[[DeviceProblem], bool])
         when = time.strftime("from %H:%M:%S UTC on %Y-%m-%d, ", time.gmtime(first.time))
         is_note = severity_of(first) == "note"
         said = f"{sentence} ({'' if is_note else when}in {shown_names(names, SHOWN)})"
-        evidence: dict[str, object] = {"device": first.device, "uuid": first.uuid}
-        evidence |= {"time": first.time, "benchmarks": names}
+        evidence: dict[str, object] = {
+            "device": first.device,
+            "uuid": first.uuid,
+            "time": first.time,
+            "benchmarks": names,
+        }
         if first.xid is not None:
             evidence["xid"] = first.xid
         actions = {problem.action for problem, _ in problems}

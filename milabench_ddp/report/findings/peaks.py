@@ -21,8 +21,11 @@ def above_peak(row: Row) -> Finds:
     reached, peak = row.used.impossible, row.used.peak
     if peak is None or math.isnan(reached):
         return
-    words = {"claimed": reached, "precision": peak.precision}
-    words["peak"] = peak.benchmark if reached > 0 else ""
+    words = {
+        "claimed": reached,
+        "precision": peak.precision,
+        "peak": peak.benchmark if reached > 0 else "",
+    }
     yield Found("", {TFLOPS: reached, "tflop_s": peak.tflop_s}, words)
 
 

@@ -36,8 +36,11 @@ def hazard(measured: Measurements) -> Finds:
     for (setting, effect), records in grouped(found).items():
         benchmarks = list(dict.fromkeys(record.name for record in records))
         nodes = list(dict.fromkeys(record.node for record in records if record.node))
-        words = {"shown": shown_nodes(nodes), "effect": effect}
-        words["names"] = shown_names(benchmarks, SHOWN)
+        words = {
+            "shown": shown_nodes(nodes),
+            "effect": effect,
+            "names": shown_names(benchmarks, SHOWN),
+        }
         evidence = {"setting": setting, "benchmarks": benchmarks, "nodes": nodes}
         yield Found(hostlist(nodes), evidence, words)
 

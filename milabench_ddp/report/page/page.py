@@ -114,9 +114,14 @@ def _overview(report: Report) -> dict[str, object]:
             "half": row.half_width, "before": cells(values, before),
             "after": cells(values, after),
         })  # fmt: skip
-    drawn = [Column("over time"), Column("± of 5 %"), Column("findings")]
-    titles = [table.columns[0], *(table.columns[k] for k in before), *drawn]
-    titles += [table.columns[k] for k in after]
+    titles = [
+        table.columns[0],
+        *(table.columns[k] for k in before),
+        Column("over time"),
+        Column("± of 5 %"),
+        Column("findings"),
+        *(table.columns[k] for k in after),
+    ]
     return {"columns": titles, "rows": rows, "table_notes": table.notes}
 
 

@@ -52,8 +52,11 @@ def prediction_table(all_predicted: Sequence[Predicted]) -> Table:
 
 def prediction_columns(all_predicted: Sequence[Predicted]) -> Table:
     """The same rows for a spreadsheet: both ends of each interval, and no notes."""
-    columns = [Column("benchmark", "", "of.name"), Column("axis", "", "of.axis")]
-    columns += [Column(name, "", f"at.{name}") for name in NUMBERS]
+    columns = [
+        Column("benchmark", "", "of.name"),
+        Column("axis", "", "of.axis"),
+        *(Column(name, "", f"at.{name}") for name in NUMBERS),
+    ]
     for name in ESTIMATES:
         columns.append(Column(name, "", f"at.{name}.value"))
         columns += [Column(f"{name}_{end}", "", f"at.{name}.{end}") for end in ("low", "high")]

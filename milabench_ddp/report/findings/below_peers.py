@@ -40,5 +40,9 @@ def below_peers(row: Row) -> Finds:
         elif each.node in nodes:
             continue
         evidence = {key: getattr(each, key) for key in ("value", "median", "lower", "smallest")}
-        words = {"unit": each.unit, "of": OF[each.reference], "why": each.why}
-        yield Found(place, evidence, words, nodes=(each.node,))
+        yield Found(
+            place,
+            evidence,
+            words={"unit": each.unit, "of": OF[each.reference], "why": each.why},
+            nodes=(each.node,),
+        )

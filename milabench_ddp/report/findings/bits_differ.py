@@ -54,5 +54,9 @@ def bits_not_compared(row: Row) -> Finds:
 
 
 def _found(each: OtherBits, how: str) -> Found:
-    evidence = {"step": each.first.step, "tensor": each.first.tensor, "usual": each.usual}
-    return Found(shown_names(each.tags), evidence, {"how": how}, nodes=each.nodes)
+    return Found(
+        shown_names(each.tags),
+        evidence={"step": each.first.step, "tensor": each.first.tensor, "usual": each.usual},
+        words={"how": how},
+        nodes=each.nodes,
+    )

@@ -135,14 +135,17 @@ def far_cores(row: Row) -> Finds:
     if far:
         names = list(far)
         own, near = far[names[0]]
-        words = {
-            "rank": names[0],
-            "own": own,
-            "near": near,
-            "count": ranks,
-            "several": len(far) if len(far) > 1 else None,
-        }
-        yield Found(shown_names(names), {"ranks": names}, words)
+        yield Found(
+            shown_names(names),
+            {"ranks": names},
+            words={
+                "rank": names[0],
+                "own": own,
+                "near": near,
+                "count": ranks,
+                "several": len(far) if len(far) > 1 else None,
+            },
+        )
 
 
 def _near(record: Record, told: Payload) -> object:
@@ -231,8 +234,11 @@ def busy_host(row: Row) -> Finds:
         if swapped >= SWAPS:
             told.append(f"it swapped {without_exponent(swapped, '.3g')} MB/s")
         if told:
-            evidence = {"cores": cores, "memory": memory, "swapped_mb_s": swapped}
-            yield Found(node, evidence, {"told": ", ".join(told)})
+            yield Found(
+                node,
+                evidence={"cores": cores, "memory": memory, "swapped_mb_s": swapped},
+                words={"told": ", ".join(told)},
+            )
 
 
 @finding(
@@ -247,8 +253,10 @@ def launch_skew(row: Row) -> Finds:
     found = [late_ranks(startups(process.record)) for process in row.counted]
     worst = max((late for late in found if late), key=lambda late: late.seconds, default=None)
     if worst is not None:
-        evidence = {"late_s": worst.seconds, "ranks": [id.label for id in worst.ids]}
-        yield Found(labels(worst.ids), evidence)
+        yield Found(
+            labels(worst.ids),
+            evidence={"late_s": worst.seconds, "ranks": [id.label for id in worst.ids]},
+        )
 
 
 @finding(
@@ -260,5 +268,8 @@ def warm_cache(row: Row) -> Finds:
     found = [cache for cache in told if cache in ("warm", "partly warm")]
     if found:
         part = "all" if found[0] == "warm" else "a part"
-        words = {"part": part, "where": in_some_of(found, row.processes)}
-        yield Found("", {"processes": len(found)}, words)
+        yield Found(
+            "",
+            {"processes": len(found)},
+            words={"part": part, "where": in_some_of(found, row.processes)},
+        )

@@ -7,6 +7,7 @@ from itertools import chain
 from operator import attrgetter
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...config.xids import ACTIONS, severity_of
 from ...errors import count_text, shown_names
@@ -22,6 +23,7 @@ MOST_LANES = 64  # more are damage
 CORRECTED, UNCORRECTED = 0, 1  # of the counts of ECC
 PENDING, FAILED = 2, 3  # of the counts of remapped rows
 SHOWN = 3  # benchmarks that a sentence names
+SINCE_LOADED = " since its driver was loaded"
 _LOST_BEFORE = "is left out: it has fallen off the bus"  # in a note on a device
 
 
@@ -130,7 +132,7 @@ def memory_error(measured: Measurements) -> Finds:
         if risen := device.risen(UNCORRECTED):
             yield _risen(device, risen)
         elif counts and min(counts) < max(counts):  # some came between two benchmarks
-            yield _since_its_driver(device, max(counts), "")
+            yield _errors(device, max(counts), SINCE_LOADED)
         if device.has_remapped(FAILED):
             sentence = "{place}: a row of its memory could not be replaced"
             nodes = (device.node,)
@@ -148,19 +150,21 @@ def earlier_memory_error(measured: Measurements) -> Finds:
     for device in _devices(measured):
         counts = device.uncorrected
         if any(counts) and min(counts) == max(counts):
-            yield _since_its_driver(device, max(counts), ", before this run")
-
-
-def _since_its_driver(device: _Device, count: int, when: str) -> Found:
-    when = f" since its driver was loaded{when}"
-    words = {"count": count_text(count, "memory error"), "when": when}
-    return Found(device.label, {"errors": count}, words, nodes=(device.node,))
+            yield _errors(device, max(counts), f"{SINCE_LOADED}, before this run")
 
 
 def _risen(device: _Device, risen: Mapping[str, int]) -> Found:
-    when = f" (in {shown_names(list(risen), SHOWN)})"
-    words = {"count": count_text(sum(risen.values()), "memory error"), "when": when}
-    return Found(device.label, {"errors": risen}, words, nodes=(device.node,))
+    found = _errors(device, sum(risen.values()), f" (in {shown_names(list(risen), SHOWN)})")
+    return replace(found, evidence={"errors": risen})
+
+
+def _errors(device: _Device, count: int, when: str) -> Found:
+    return Found(
+        device.label,
+        {"errors": count},
+        words={"count": count_text(count, "memory error"), "when": when},
+        nodes=(device.node,),
+    )
 
 
 @finding(
@@ -198,9 +202,12 @@ def narrow_link(measured: Measurements) -> Finds:
             link = [max(generation for generation, _ in used), max(width for _, width in used)]
             share = 2.0 ** (link[0] - best[0]) * link[1] / best[1]
             if share < 1:
-                words = {"share": share, "used": _lanes(*link), "best": _lanes(*best)}
-                evidence = {"link": link, "possible": best}
-                yield Found(device.label, evidence, words, nodes=(device.node,))
+                yield Found(
+                    device.label,
+                    evidence={"link": link, "possible": best},
+                    words={"share": share, "used": _lanes(*link), "best": _lanes(*best)},
+                    nodes=(device.node,),
+                )
 
 
 def _lanes(generation: int, width: int) -> str:

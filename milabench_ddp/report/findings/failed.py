@@ -56,13 +56,17 @@ def survivors(measured: Measurements) -> Finds:
             found = grouped((each.benchmark, each.pid) for each in every)
             for whose, repeated in sorted(found.items()):
                 pids = sorted(set(repeated))
-                words = {
-                    "count": f"{len(pids)} processes" if len(pids) > 1 else "1 process",
-                    "verb": "run" if len(pids) > 1 else "runs",
-                    "beside": "what follows" if whose == name else "it",
-                    "names": shown_names(list(map(str, pids))),
-                }
-                yield Found("", {"of": whose, "pids": pids}, words, name)
+                yield Found(
+                    "",
+                    {"of": whose, "pids": pids},
+                    words={
+                        "count": f"{len(pids)} processes" if len(pids) > 1 else "1 process",
+                        "verb": "run" if len(pids) > 1 else "runs",
+                        "beside": "what follows" if whose == name else "it",
+                        "names": shown_names(list(map(str, pids))),
+                    },
+                    benchmark=name,
+                )
 
 
 @finding("error", FAILURE, layer="loss")

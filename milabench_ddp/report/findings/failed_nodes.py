@@ -36,17 +36,20 @@ def failed_on_node(row: Row) -> Finds:
     own = Counter(each.record.node for each in alone)
     for node, found in grouped((each.record.node, each) for each in broke).items():
         first = found[0]
-        evidence = {"processes": len(found), "outcome": first.status, "ok": well}
-        words = {
-            "node": node,
-            "broke": len(found),
-            "own": own[node],
-            "outcome": "took too long" if first.status is Status.TIMEOUT else "failed",
-            "reason": first.verdict.reason if first.verdict else "",
-            "well": well,
-            "all": len(alone),
-        }
-        yield Found(node, evidence, words, nodes=(node,))
+        yield Found(
+            node,
+            evidence={"processes": len(found), "outcome": first.status, "ok": well},
+            words={
+                "node": node,
+                "broke": len(found),
+                "own": own[node],
+                "outcome": "took too long" if first.status is Status.TIMEOUT else "failed",
+                "reason": first.verdict.reason if first.verdict else "",
+                "well": well,
+                "all": len(alone),
+            },
+            nodes=(node,),
+        )
 
 
 @finding(
@@ -70,9 +73,12 @@ def hung_on_node(row: Row) -> Finds:
         found = {node for node, _ in stuck}
         if len(found) == 1 and any(node not in found for node, _ in calls):
             node, call = stuck[0]
-            evidence = {"ranks": [each.rank for _, each in stuck], "outcome": launch.outcome}
-            words = {"rank": call.rank, "call": call.call}
-            yield Found(node, evidence, words, nodes=(node,))
+            yield Found(
+                node,
+                evidence={"ranks": [each.rank for _, each in stuck], "outcome": launch.outcome},
+                words={"rank": call.rank, "call": call.call},
+                nodes=(node,),
+            )
 
 
 def _launches(row: Row) -> Iterator[tuple[Run, LaunchState]]:

@@ -1,5 +1,6 @@
 """Findings about nodes by which a benchmark over several of them failed, as probes of it showed."""
 
+from ...errors import count_text
 from ...hostlist import shown_nodes
 from ..isolations import isolations
 from ..model import Row
@@ -49,7 +50,7 @@ def fails_by_number(row: Row) -> Finds:
 def not_isolated(row: Row) -> Finds:
     """A failure on several nodes that probes did not explain."""
     for record in isolations(row):
-        probes = f"{len(record.probes)} probe{'s' * (len(record.probes) != 1)}"
+        probes = count_text(len(record.probes), "probe")
         if record.is_open or record.why_stopped:
             why = record.why_stopped or "it has not ended"
             does = "fails" if record.whole_fails else "is slow"

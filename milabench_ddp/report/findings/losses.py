@@ -40,8 +40,11 @@ def loss_not_falling(row: Row) -> Finds:
             found.append((process.record.tag, does, losses))
     if found:
         tag, does, losses = found[0]
-        evidence = {"losses": len(losses), "first": float(losses[0]), "last": float(losses[-1])}
-        yield Found(tag, evidence, {"does": does, "where": in_some_of(found, row.counted)})
+        yield Found(
+            tag,
+            evidence={"losses": len(losses), "first": float(losses[0]), "last": float(losses[-1])},
+            words={"does": does, "where": in_some_of(found, row.counted)},
+        )
 
 
 def _not_falling(losses: Floats) -> str:

@@ -64,14 +64,20 @@ def missing_steps(row: Row) -> Finds:
         fewer = {rank: count for rank, count in sorted(job.steps.items()) if count < most}
         if fewer:
             steps = {str(rank): count for rank, count in fewer.items()}
-            words = {"job": job.name, "told": shown_names(list(map(str, fewer.values())))}
-            evidence = {"ranks": list(fewer), "steps": steps, "most": most}
-            yield Found(_shown(list(fewer)), evidence, words)
+            yield Found(
+                _shown(list(fewer)),
+                evidence={"ranks": list(fewer), "steps": steps, "most": most},
+                words={"job": job.name, "told": shown_names(list(map(str, fewer.values())))},
+            )
 
 
 def _missing(job: JobRanks, ranks: Sequence[int], sentence: str = "") -> Found:
-    evidence = {"ranks": ranks, "planned": job.planned}
-    return Found(_shown(ranks), evidence, {"job": job.name}, sentence=sentence)
+    return Found(
+        _shown(ranks),
+        evidence={"ranks": ranks, "planned": job.planned},
+        words={"job": job.name},
+        sentence=sentence,
+    )
 
 
 def _shown(ranks: Sequence[int]) -> str:

@@ -13,8 +13,12 @@ _THEN = {NodeStatus.JOINED: "; then it took part again", NodeStatus.LEFT_OUT: ";
 
 def _found(said: Iterable[NodesSaid]) -> Finds:
     for each in said:
-        evidence = {"status": each.first.status, "nodes": each.nodes, "log": each.first.log}
-        yield Found(hostlist(each.nodes), evidence, {"said": each.sentence}, nodes=each.nodes)
+        yield Found(
+            hostlist(each.nodes),
+            evidence={"status": each.first.status, "nodes": each.nodes, "log": each.first.log},
+            words={"said": each.sentence},
+            nodes=each.nodes,
+        )
 
 
 # Nothing was measured there, or only until it was lost.

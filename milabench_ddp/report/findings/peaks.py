@@ -21,12 +21,15 @@ def above_peak(row: Row) -> Finds:
     reached, peak = row.used.impossible, row.used.peak
     if peak is None or math.isnan(reached):
         return
-    words = {
-        "claimed": reached,
-        "precision": peak.precision,
-        "peak": peak.benchmark if reached > 0 else "",
-    }
-    yield Found("", {TFLOPS: reached, "tflop_s": peak.tflop_s}, words)
+    yield Found(
+        "",
+        {TFLOPS: reached, "tflop_s": peak.tflop_s},
+        words={
+            "claimed": reached,
+            "precision": peak.precision,
+            "peak": peak.benchmark if reached > 0 else "",
+        },
+    )
 
 
 @finding(
@@ -52,8 +55,11 @@ def speed_not_finite(row: Row) -> Finds:
         found = [record for record in records if record.not_finite.get(name)]
         if found:
             values, where = found[0].not_finite[name], in_some_of(found, records)
-            words = {"name": name, "value": next(iter(values)), "where": where}
-            yield Found(found[0].tag, {"values": dict(values)}, words)
+            yield Found(
+                found[0].tag,
+                {"values": dict(values)},
+                words={"name": name, "value": next(iter(values)), "where": where},
+            )
 
 
 @finding(
@@ -69,8 +75,12 @@ def told_by_a_part(row: Row) -> Finds:
         yield Found("", {"telling": len(telling), "processes": len(measured)})
     if mixed := row.used.mixed:
         sentence = "no MFU: its processes compute in several precisions: {all}"
-        words = {"all": ", ".join(kind or "unknown" for kind in mixed)}
-        yield Found("", {"precisions": mixed}, words, sentence=sentence)
+        yield Found(
+            "",
+            {"precisions": mixed},
+            words={"all": ", ".join(kind or "unknown" for kind in mixed)},
+            sentence=sentence,
+        )
 
 
 @finding(

@@ -36,13 +36,15 @@ def hazard(measured: Measurements) -> Finds:
     for (setting, effect), records in grouped(found).items():
         benchmarks = list(dict.fromkeys(record.name for record in records))
         nodes = list(dict.fromkeys(record.node for record in records if record.node))
-        words = {
-            "shown": shown_nodes(nodes),
-            "effect": effect,
-            "names": shown_names(benchmarks, SHOWN),
-        }
-        evidence = {"setting": setting, "benchmarks": benchmarks, "nodes": nodes}
-        yield Found(hostlist(nodes), evidence, words)
+        yield Found(
+            hostlist(nodes),
+            evidence={"setting": setting, "benchmarks": benchmarks, "nodes": nodes},
+            words={
+                "shown": shown_nodes(nodes),
+                "effect": effect,
+                "names": shown_names(benchmarks, SHOWN),
+            },
+        )
 
 
 def _environment(run: Run, record: Record) -> Payload:
@@ -74,8 +76,11 @@ def other_device(row: Row) -> Finds:
         if len(names := tuple(dict.fromkeys(ranks))) > 1:
             found.append((names, f"measured the same GPU, {uuid}"))
     for names, sentence in dict.fromkeys(found):
-        words = {"ranks": shown_names(names), "measured": sentence}
-        yield Found(", ".join(names), {"ranks": list(names)}, words)
+        yield Found(
+            ", ".join(names),
+            {"ranks": list(names)},
+            words={"ranks": shown_names(names), "measured": sentence},
+        )
 
 
 def _other_device(record: Record, told: Payload) -> str:

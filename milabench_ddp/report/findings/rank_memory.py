@@ -21,9 +21,11 @@ def near_memory_limit(row: Row) -> Finds:
     found = [rank for rank in memories(row) if rank.used >= NEAR]
     if found:
         worst = max(found, key=lambda rank: rank.used)
-        words = {"used": worst.used, "others": _others(found, worst)}
-        evidence = {"in_use": worst.in_use, "total": worst.state("total"), "ranks": len(found)}
-        yield Found(worst.id.label, evidence, words)
+        yield Found(
+            worst.id.label,
+            evidence={"in_use": worst.in_use, "total": worst.state("total"), "ranks": len(found)},
+            words={"used": worst.used, "others": _others(found, worst)},
+        )
 
 
 @finding(
@@ -37,8 +39,11 @@ def allocator_retries(row: Row) -> Finds:
     found = [rank for rank in memories(row) if rank.state("retries") > 0]
     if found:
         worst = max(found, key=lambda rank: rank.state("retries"))
-        evidence = {"retries": worst.state("retries"), "ranks": len(found)}
-        yield Found(worst.id.label, evidence, {"others": _others(found, worst)})
+        yield Found(
+            worst.id.label,
+            evidence={"retries": worst.state("retries"), "ranks": len(found)},
+            words={"others": _others(found, worst)},
+        )
 
 
 def _others(found: Sequence[RankMemory], worst: RankMemory) -> str:

@@ -50,8 +50,11 @@ def different_speeds(row: Row) -> Finds:
     if fast - slow <= max(APART_BY * fast, SURE * math.hypot(slow_sem, fast_sem)):
         return
     allowed = "chance" if slow_sem and fast_sem else SINGLE
-    words = {"allowed": allowed, "slow_run": slow_run, "fast_run": fast_run, "unit": row.unit}
-    yield Found("", {"slowest": slow, "fastest": fast, "apart": (fast - slow) / fast}, words)
+    yield Found(
+        "",
+        {"slowest": slow, "fastest": fast, "apart": (fast - slow) / fast},
+        words={"allowed": allowed, "slow_run": slow_run, "fast_run": fast_run, "unit": row.unit},
+    )
 
 
 @finding(
@@ -77,8 +80,11 @@ def unusable_rates(row: Row) -> Finds:
         told = process.record.told
         left_out = told.unusable + told.untasked
         if told.usable and left_out:
-            evidence = {"left_out": left_out, "rates": left_out + told.usable + told.warmup}
-            yield Found(process.record.tag, evidence, {"flaws": told.flaws})
+            yield Found(
+                process.record.tag,
+                evidence={"left_out": left_out, "rates": left_out + told.usable + told.warmup},
+                words={"flaws": told.flaws},
+            )
 
 
 @finding(

@@ -12,16 +12,20 @@ APART = "report on each run alone"
 def damaged_file(measured: Measurements) -> Finds:
     for run in measured.runs:
         for defect in run.defects:
-            evidence = {"line": defect.line, "count": defect.count}
-            yield Found(str(defect.path), evidence, {"defect": defect})
+            yield Found(
+                str(defect.path),
+                evidence={"line": defect.line, "count": defect.count},
+                words={"defect": defect},
+            )
 
 
 @finding("note", "{count} runs are pooled: {folders}")
 def pooled_runs(measured: Measurements) -> Finds:
     folders = [str(run.path) for run in measured.runs]
     if len(folders) > 1:
-        words = {"count": len(folders), "folders": ", ".join(folders)}
-        yield Found("", {"runs": folders}, words)
+        yield Found(
+            "", {"runs": folders}, words={"count": len(folders), "folders": ", ".join(folders)}
+        )
 
 
 @finding("warning", "runs that differ are pooled: {difference}", APART)
@@ -45,8 +49,9 @@ def mixed_run(measured: Measurements) -> Finds:
     """Runs whose results are from different software or hardware."""
     for run in measured.runs:
         for name, values in mixed_facts(run):
-            words = {"name": name, "shown": ", ".join(values)}
-            yield Found(str(run.path), {"values": values}, words)
+            yield Found(
+                str(run.path), {"values": values}, words={"name": name, "shown": ", ".join(values)}
+            )
 
 
 @finding("note", "{place}: the version of milabench is not known", layer="version")

@@ -24,17 +24,15 @@ def _told(measured: Measurements, state: str) -> Finds:
         for suspect, nodes in alike(fitting):
             setting = suspect.setting
             costs = ", ".join(SLOWER[cost] for cost in setting.costs)
-            words = {"what": setting.what, "shown": suspect.shown, "costs": costs}
-            evidence = {
-                "setting": suspect.name,
-                "value": suspect.shown,
-                "source": setting.source,
-                "nodes": list(nodes),
-            }
             yield Found(
                 shown_nodes(nodes),
-                evidence,
-                words,
+                evidence={
+                    "setting": suspect.name,
+                    "value": suspect.shown,
+                    "source": setting.source,
+                    "nodes": list(nodes),
+                },
+                words={"what": setting.what, "shown": suspect.shown, "costs": costs},
                 nodes=nodes,
                 advice=setting.advice,
                 action=setting.action if state == "broken" else "",

@@ -132,9 +132,12 @@ def _slow_devices(row: Row, *, of_nodes: bool) -> Finds:
 
 
 def _slower(row: Row, place: str, rate: float, typical: float, reference: str) -> Found:
-    evidence = {"rate": rate, "median": typical, "slower": 1 - rate / typical}
-    words = {"reference": reference, "unit": row.unit}
-    return Found(place, evidence, words, sentence=SLOW_DEVICE)
+    return Found(
+        place,
+        evidence={"rate": rate, "median": typical, "slower": 1 - rate / typical},
+        words={"reference": reference, "unit": row.unit},
+        sentence=SLOW_DEVICE,
+    )
 
 
 @once

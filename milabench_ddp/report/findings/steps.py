@@ -64,21 +64,22 @@ def exposed_communication(row: Row) -> Finds:
     step = mean(float(times.whole.mean()) for times in launches)
     waiting = exposed - communication
     hidden = row.told_mean(HIDDEN)
-    evidence = {
-        "share": exposed / step,
-        "exposed_ms": exposed,
-        "hidden_ms": hidden,
-        "communication_ms": communication,
-        "waiting_ms": waiting,
-        "gain": gain_text(gain),
-        **numbers_of(gain),
-    }
-    words = {
-        "step": step,
-        "hidden": hidden if hidden > 0 else None,
-        "condition": condition(launches),
-    }
-    yield Found("", evidence, words)
+    yield Found(
+        evidence={
+            "share": exposed / step,
+            "exposed_ms": exposed,
+            "hidden_ms": hidden,
+            "communication_ms": communication,
+            "waiting_ms": waiting,
+            "gain": gain_text(gain),
+            **numbers_of(gain),
+        },
+        words={
+            "step": step,
+            "hidden": hidden if hidden > 0 else None,
+            "condition": condition(launches),
+        },
+    )
 
 
 @finding(
@@ -105,18 +106,20 @@ def jitter(row: Row) -> Finds:
         if found.by_time:
             how_often = f"every {found.seconds:.3g} s (about {found.steps:.0f} steps)"
         who = labels(found.ids)
-        evidence = {
-            "steps": found.steps,
-            "spread": found.spread,
-            "seconds": found.seconds,
-            "ms": found.ms,
-            "parts": list(found.parts),
-            "ranks": [id.label for id in found.ids],
-            "share": found.share,
-            "pauses": found.count,
-        }
-        words = {"how_often": how_often, "where": " and ".join(found.parts), "who": who}
-        yield Found(who, evidence, words)
+        yield Found(
+            who,
+            evidence={
+                "steps": found.steps,
+                "spread": found.spread,
+                "seconds": found.seconds,
+                "ms": found.ms,
+                "parts": list(found.parts),
+                "ranks": [id.label for id in found.ids],
+                "share": found.share,
+                "pauses": found.count,
+            },
+            words={"how_often": how_often, "where": " and ".join(found.parts), "who": who},
+        )
 
 
 @finding(
@@ -139,14 +142,16 @@ def garbage_collection(row: Row) -> Finds:
     if not shares:
         return
     full, after = median(full_ms), median(frozen_ms)
-    evidence = {
-        "ranks": [id.label for id in shares],
-        "share": max(shares.values()),
-        "full_ms": full,
-        "frozen_ms": after,
-    }
-    words = {"most": "up to " if len(shares) > 1 else "", "full": full or None}
-    yield Found(labels(shares), evidence, words)
+    yield Found(
+        labels(shares),
+        evidence={
+            "ranks": [id.label for id in shares],
+            "share": max(shares.values()),
+            "full_ms": full,
+            "frozen_ms": after,
+        },
+        words={"most": "up to " if len(shares) > 1 else "", "full": full or None},
+    )
 
 
 @finding(

@@ -29,8 +29,11 @@ def foreign_process(row: Row) -> Finds:
         share = sum(stretch.steps for stretch in shared) / len(launches)
         if share >= LEAST_SHARED:
             names = list(dict.fromkeys(n for each in shared for n in each.sample.foreign or ()))
-            evidence = {"share": share, "processes": names}
-            yield Found(label, evidence, {"others": shown_names(names, SHOWN)})
+            yield Found(
+                label,
+                evidence={"share": share, "processes": names},
+                words={"others": shown_names(names, SHOWN)},
+            )
 
 
 @finding(

@@ -97,8 +97,11 @@ def until_not_reached(row: Row) -> Finds:
     is_known = not math.isnan(width)
     known = f"is known to ±{percent_text(width, wanted)}" if is_known else "has no ±"
     problem = next((each.problem for each in asked if each.problem), "")
-    words = {"known": known, "asked": given_percent_text(wanted), "problem": problem}
-    yield Found("", {"half_width": width if is_known else None, "until": wanted}, words)
+    yield Found(
+        "",
+        {"half_width": width if is_known else None, "until": wanted},
+        words={"known": known, "asked": given_percent_text(wanted), "problem": problem},
+    )
 
 
 # Steps that differ are no mistake: the interval of the mean tells what they cost.
@@ -120,8 +123,11 @@ def unstable(row: Row) -> Finds:
                 found.append((spread, process.record.tag))
     if found:
         spread, tag = max(found)
-        evidence = {"std": spread, "unstable": len(found)}
-        yield Found(tag, evidence, {"where": in_some_of(found, row.counted)})
+        yield Found(
+            tag,
+            evidence={"std": spread, "unstable": len(found)},
+            words={"where": in_some_of(found, row.counted)},
+        )
 
 
 @finding(
@@ -141,8 +147,11 @@ def time_between_observations(row: Row) -> Finds:
             found.append((seconds / total, seconds, total, process.record.tag))
     if found:
         share, seconds, total, tag = max(found)
-        words = {"share": share, "where": in_some_of(found, row.processes)}
-        yield Found(tag, {"seconds": seconds, "of": total}, words)
+        yield Found(
+            tag,
+            {"seconds": seconds, "of": total},
+            words={"share": share, "where": in_some_of(found, row.processes)},
+        )
 
 
 @finding(

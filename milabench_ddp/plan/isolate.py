@@ -95,8 +95,12 @@ class Isolation:
             order = (*order[:fixed], *order[fixed + 1 :], order[fixed])
         yield from self._examine(suspects)
 
-    def _examine(self, suspects: Sequence[tuple[str, ...]]) -> Rounds[None]:
-        """Decide about the nodes of bad groups, then about pairs of those that are good."""
+    def _examine(self, suspects: Sequence[tuple[str, ...]], bad_pairs: int = 0) -> Rounds[None]:
+        """Decide about the nodes of bad groups, then about pairs of those that are good.
+
+        Args:
+            bad_pairs: how often each pair was bad until now, of a few that are suspects.
+        """
         beside: dict[str, set[str]] = {}
         for group in suspects:
             for node in group:
@@ -114,7 +118,7 @@ class Isolation:
         self._good += [node for node in beside if node not in {*bad, *self._good}]
         unexplained = [group for group in suspects if bad.isdisjoint(group)]
         pairs = chain.from_iterable(combinations(group, 2) for group in unexplained)
-        tasks = [self._decide(pair, self._good, agree=AGREE - 1) for pair in pairs]
+        tasks = [self._decide_pair(pair, bad_pairs) for pair in pairs]
         self._condemn(decided + (yield from side_by_side(tasks)))
 
     def _condemn(self, decided: Sequence[Condemned | None]) -> None:
@@ -124,14 +128,23 @@ class Isolation:
         self.bad = [each for each in found if len(each.nodes) == 1 or bad.isdisjoint(each.nodes)]
         self._good = [node for node in self._good if node not in bad]
 
+    def _decide_pair(self, pair: tuple[str, ...], bad: int) -> Asks[Condemned | None]:
+        return self._decide(pair, self._good, agree=AGREE - 1, bad=bad)
+
     def _decide(
-        self, core: tuple[str, ...], good: Sequence[str], place: int = 0, agree: int = AGREE
+        self,
+        core: tuple[str, ...],
+        good: Sequence[str],
+        place: int = 0,
+        agree: int = AGREE,
+        bad: int = 0,
     ) -> Asks[Condemned | None]:
         """Probe nodes until it is clear, each time joined with other good ones to the least size.
 
         Args:
             place: of the first ones; those that are decided beside it have other places.
             agree: bad outcomes more than good ones that condemn.
+            bad: outcomes until now.
         """
         others = [node for node in good if node not in core]
         missing = self._least - len(core)
@@ -139,7 +152,7 @@ class Isolation:
             missing = 0  # always the same ones would decide
         agree += len(others) < AGREE * missing  # few may be bad with it
         enough = 1 if missing or self._whole_fails else 2
-        bad = fine = 0
+        fine = 0
         while bad - fine < agree and fine < enough + (bad > 0):
             first = (place + bad + fine) * missing % max(len(others), 1)
             joined = (others[first:] + others[:first])[:missing]
@@ -159,28 +172,30 @@ class Isolation:
 
     def _search(self, rest: Sequence[str]) -> Rounds[bool]:
         """Find a defect among nodes; return whether they fail."""
-        known = self.bad
         # Odds that they fail; where pairs are known, others are asked about twice
-        odds = 0.05 if any(len(each.nodes) == 2 for each in known) else 1.0
+        odds = 0.05 if any(len(each.nodes) == 2 for each in self.bad) else 1.0
+        odds = yield from _odds(rest, odds)
+        if odds < 1:
+            return False
+        # that others fail is all that would show of a pair that is none
+        doubted = [each for each in self.bad if len(each.nodes) == 2 and each.bad < AGREE]
+        self.bad = [each for each in self.bad if each not in doubted]
+        tasks = [self._decide(each.nodes, self._good, bad=each.bad) for each in doubted]
+        self._condemn((yield from side_by_side(tasks)))
+        known = self.bad
         path = [_Part(tuple(rest))]
         if (halves := path[0].across()) and {halves.left, halves.right} <= self._good_groups:
             path.append(halves)
         again: set[int] = set()
         for _ in range(_TRIES):
-            while _ALL_GOOD < odds < _FAIL:
-                (is_bad,) = yield [frozenset(rest)]
-                odds *= TRUE / FLAKY if is_bad else FLAKY / TRUE
-            if odds < 1:
-                return False
             while smaller := (yield from self._smaller(path[-1], rest)):
                 path.append(smaller)
             last = path[-1]
             size = len(last.nodes)
             if last.right and size == 2 and len(rest) > 5:  # each was good with others, twice
-                decision = self._decide(last.nodes, self._good, agree=AGREE - 1)
-                self._condemn((yield from side_by_side([decision])))
+                self._condemn((yield from side_by_side([self._decide_pair(last.nodes, 1)])))
             elif size <= 2 or 2 < self._least > len(rest) // 3:  # too few to join all with others
-                yield from self._examine([last.nodes])
+                yield from self._examine([last.nodes], int(size == 2))
             if self.bad != known:
                 return True
             # It is their number, or a probe told wrong: the one of these nodes, or of a part.
@@ -194,7 +209,8 @@ class Isolation:
                 if self.scale:
                     return True
             again.add(size)
-            odds *= FLAKY if is_whole else 1
+            if is_whole and (odds := (yield from _odds(rest, odds * FLAKY))) < 1:
+                return False
         return True
 
     def _smaller(self, part: "_Part", rest: Sequence[str]) -> Rounds["_Part | None"]:
@@ -222,6 +238,14 @@ class Isolation:
         return probes
 
 
+def _odds(nodes: Sequence[str], odds: float) -> Rounds[float]:
+    """The odds that nodes fail, asked until they are clear."""
+    while _ALL_GOOD < odds < _FAIL:
+        (is_bad,) = yield [frozenset(nodes)]
+        odds *= TRUE / FLAKY if is_bad else FLAKY / TRUE
+    return odds
+
+
 class _Part(Struct, frozen=True):
     """Nodes that fail: by any of the left ones, or by left and right ones only together."""
 
@@ -239,8 +263,8 @@ class _Part(Struct, frozen=True):
             most: parts of a side; so many rounds show that no two nodes fail.
         """
         if self.right and len(self.nodes) > 2:
-            fewest = max(min(len(self.left), len(self.right)), 2)
-            count = min(fewest if fewest < 5 else 3, most)  # the fewest rounds for what they tell
+            longest = max(len(self.left), len(self.right))
+            count = min(longest if longest < 5 else 3, most)  # the fewest rounds for what they tell
             left, right = _split(self.left, count), _split(self.right, count)
             for turn in range(count):
                 pairs = zip(left, right[turn:] + right[:turn], strict=True)

@@ -2,6 +2,7 @@
 
 import random
 from itertools import combinations
+from math import log2
 
 import pytest
 from hypothesis import given, settings
@@ -124,6 +125,30 @@ def test_without_a_failure_of_all_only_the_sweep_is_done() -> None:
     assert isolated(PlantedFaults(names(20)), whole_fails=False).rounds == 1
 
 
+def test_one_fault_takes_no_more_rounds_than_the_bound() -> None:
+    for count in (4, 8, 16, 64, 256, 1024):
+        for kind in ({}, {"bad": 1}, {"pairs": 1}, {"scale": True}):
+            for seed in range(8):
+                faults = planted(random.Random(seed), count, **kind)
+                found = isolated(faults)
+                assert found.is_right(faults)
+                assert found.rounds <= 2 * len(kind) * log2(count) + 4, (faults, found)
+
+
+def test_a_pair_that_only_seemed_to_fail_is_dropped_when_others_fail() -> None:
+    """Three wrong probes condemn n0 and n1; then the others fail by n2 and n5."""
+    faults = PlantedFaults(names(8), pairs=frozenset([("n2", "n5")]))
+    isolation = Isolation(faults.nodes)
+    asked: list[frozenset[str]] = []
+    while isolation.round:
+        wrong = [probe == {"n0", "n1"} and asked.count(probe) < 3 for probe in isolation.round]
+        asked += isolation.round
+        outcomes = [faults.is_bad(probe) for probe in isolation.round]
+        isolation.tell([bad or lie for bad, lie in zip(outcomes, wrong, strict=True)])
+    assert {each.nodes for each in isolation.bad} == {("n2", "n5")}
+    assert asked.count(frozenset({"n0", "n1"})) > 3
+
+
 def test_flaky_probes_condemn_no_good_node() -> None:
     """1 % of the probes tell wrong; 400 isolations."""
     chance = random.Random(20261127)
@@ -135,4 +160,4 @@ def test_flaky_probes_condemn_no_good_node() -> None:
             assert not found.is_wrong(faults), (found, faults)
             assert found.rounds <= faults.most_rounds + 40 * found.lies
             right += found.is_right(faults)
-    assert right >= 396
+    assert right >= 398

@@ -53,7 +53,7 @@ def test_nothing_is_missing_here(tmp_path):
 
 def test_all_that_is_missing_is_told_with_the_command(monkeypatch, tmp_path):
     missing = {"made_up": "made-up", "made_up_too": "made-up-too"}
-    monkeypatch.setattr(packages, "CARRIED", {**packages.CARRIED, **missing})
+    monkeypatch.setattr(packages, "CARRIED", {"yaml": "pyyaml", **missing})
     told = provide(tmp_path)
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     assert told.startswith("missing: made-up, made-up-too. ")

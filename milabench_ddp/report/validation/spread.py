@@ -27,7 +27,7 @@ it is slow; nor does one that is far faster than the others.
 
 import math
 from collections.abc import Sequence
-from statistics import NormalDist
+from statistics import NormalDist, median_high
 
 from msgspec import Struct
 
@@ -77,16 +77,16 @@ def compare_devices(
     devices = compare(logs, errors, tests)
     if not has_nodes:
         return devices, None
-    numbers = np.array(nodes)
-    of_nodes = [numbers == number for number in range(count)]
+    in_order = np.argsort(nodes, kind="stable")
+    of_nodes = np.split(in_order, np.cumsum(np.bincount(nodes))[:-1])
     medians = np.array([middle(logs[own]) for own in of_nodes])
-    sems = [math.sqrt(MEDIAN_WORTH * np.mean(errors[own] ** 2) / own.sum()) for own in of_nodes]
+    sems = [math.sqrt(MEDIAN_WORTH * np.mean(errors[own] ** 2) / len(own)) for own in of_nodes]
     return devices, compare(medians, np.array(sems), tests)
 
 
 def middle(logs: Floats) -> float:
     """The level of a node: the upper median, so that one of two slow devices is no slow node."""
-    return float(np.quantile(logs, 0.5, method="higher"))
+    return float(median_high(logs))
 
 
 def compare(logs: Floats, errors: Floats, tests: int) -> Compared:

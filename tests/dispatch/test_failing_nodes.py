@@ -157,7 +157,7 @@ def test_this_host_keeps_what_it_knows_of_a_gpu_that_is_lost(
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     stub("1 xid 79")
     full = os.uname().nodename
-    monkeypatch.setattr(judging, "_host", lambda run: f"{full}.example.org")
+    monkeypatch.setattr(judging, "told_text", lambda *_: f"{full}.example.org")
     report = report_on(tmp_path, tags=TAGS, b=SAMPLED)
     (fault,) = about(report, "device_fault")
     kept = archived(tmp_path, full.partition(".")[0])

@@ -37,9 +37,9 @@ def test_text_stands_left_and_numbers_stand_right() -> None:
     ]
 
 
-def test_lines_without_a_title_have_a_rule_and_a_separator_of_their_own() -> None:
+def test_lines_have_a_separator_of_their_own() -> None:
     table = Table((Column("a"), Column("b", "d")), (("x", 7),))
-    assert list(text_lines(table, "  ", ruled=True)) == ["a  b", "-  -", "x  7"]
+    assert list(text_lines(table, "  ")) == ["a  b", "x  7"]
 
 
 def test_no_line_ends_with_spaces() -> None:

@@ -126,7 +126,7 @@ def test_a_chart_is_a_function_and_a_line_of_the_catalogue(package_copy: Package
     catalogue = "milabench_ddp/report/charts/catalogue.py"
     package_copy.add_line(
         catalogue,
-        after="LEAST_RANGE = ",
+        after="MOST_RANKS = ",
         line=dedent('''
             def memory(report: Report) -> Iterator[Chart]:
                 """One chart of the most memory that each benchmark used."""

@@ -130,3 +130,8 @@ def test_no_line_is_too_wide(
     lines = list(fitted_lines(table, width, stay=["x"] if leaves_out else []))
     if lines[0].startswith("name "):  # words of blocks stay whole
         assert all(cell_len(line) <= width for line in lines)
+
+
+def test_a_ruled_table_has_dashes_below_its_header_and_blanks_between_columns() -> None:
+    table = Table((Column("a"), Column("b", "d")), (("x", 7),))
+    assert list(fitted_lines(table, 80, ruled=True)) == ["a  b", "-  -", "x  7"]

@@ -191,7 +191,7 @@ def follow_jobs(
 
 
 def _left(run: RunDir, observer: ProgressObserver) -> Outcome:
-    """The outcome of a run that is no longer watched, of which the user is told."""
+    """Tell the user that the run goes on without being watched, and return its outcome."""
     path = shlex.quote(str(run.path))
     observer.message(f"no longer watched; the run goes on: `milabench watch {path}` follows it")
     return Outcome.CANCELLED

@@ -177,7 +177,7 @@ class Isolation:
         odds = yield from _odds(rest, odds)
         if odds < 1:
             return False
-        # that others fail is all that would show of a pair that is none
+        # If a pair was condemned by mistake, the others still fail: decide about it again
         doubted = [each for each in self.bad if len(each.nodes) == 2 and each.bad < AGREE]
         self.bad = [each for each in self.bad if each not in doubted]
         tasks = [self._decide(each.nodes, self._good, bad=each.bad) for each in doubted]

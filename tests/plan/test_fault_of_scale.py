@@ -1,4 +1,4 @@
-"""The number of nodes from which on all sets of them fail, and what is none."""
+"""Find the number of nodes from which every set fails; tell a failing pair from such a number."""
 
 import random
 from collections.abc import Callable

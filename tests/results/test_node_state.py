@@ -184,7 +184,7 @@ def test_settings_are_read_back(tmp_path: Path) -> None:
 
 
 def test_the_lists_of_nodes_of_an_attempt_end_with_it(tmp_path: Path) -> None:
-    """An attempt that is cut off judges nobody."""
+    """An attempt that is cut off leaves no verdict on any node."""
     for name in ("passing_nodes.txt", "node_order.txt"):
         (tmp_path / name).write_text("n1\n")
     begin_attempt(RunDir(tmp_path))

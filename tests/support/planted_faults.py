@@ -26,7 +26,7 @@ class PlantedFaults(Struct, frozen=True):
         """How many rounds may find them while every probe tells the truth."""
         faults = len(self.bad) + len(self.pairs) + (self.scale is not None)
         decided_late = len(self.pairs) + (self.scale is not None)
-        few = 3 * (len(self.nodes) < 6)  # there are no other nodes to ask about beside them
+        few = 3 * (len(self.nodes) < 6)  # too few nodes to run disjoint probes
         return 2 * faults * log2(len(self.nodes)) + 4 + 2 * decided_late + few
 
 

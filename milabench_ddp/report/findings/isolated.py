@@ -6,8 +6,8 @@ from ..isolations import isolations
 from ..model import Row
 from .finder import Finds, Found, finding
 
-_EACH = "it fails on each of its nodes alone: that is no node's fault"
-_ANY = "it fails on any {from} of its nodes, fewer were not tried: that is no node's fault"
+_EACH = "it fails on each of its nodes alone: no node is at fault"
+_ANY = "it fails on any {from} of its nodes; fewer were not tried: no node is at fault"
 _TOGETHER = (
     "{place} {does} only together: in {bad} of {all} probes, and each does well with other nodes"
 )
@@ -34,7 +34,7 @@ def isolated(row: Row) -> Finds:
 
 @finding(
     "error",
-    "it fails on any {from} of its nodes, and on fewer it does not: that is no node's fault",
+    "it fails on any {from} of its nodes, but not on fewer: no node is at fault",
     "look for what grows with the nodes: memory, connections, files, time-outs",
 )
 def fails_by_number(row: Row) -> Finds:

@@ -158,7 +158,7 @@ def test_two_hundred_clean_runs_are_silent(tmp_path, monkeypatch):
     for cluster in range(50):
         folder = tmp_path / str(cluster)
         folder.mkdir()
-        options = f"{SMALL} --steps 4 --seed {cluster}"
+        options = f"{SMALL} --seed {cluster}"
         ranks = [
             computed(folder, monkeypatch, options=options, name=f"metrics{rank}")
             for rank in range(4)

@@ -40,7 +40,6 @@ def main(ranks: int, script: str, *argv: str) -> None:
         "TORCHELASTIC_RUN_ID": "none",
         "WORLD_SIZE": str(ranks),
         "LOCAL_WORLD_SIZE": str(ranks),
-        "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
     }
     going = set()
     for rank in range(ranks):

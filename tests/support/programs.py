@@ -76,7 +76,9 @@ def _started(*argv: object) -> subprocess.CompletedProcess[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=os.environ | {"CUDA_VISIBLE_DEVICES": ""},
+        # As torchrun sets it, but before torch is loaded: the threads of ranks that share the cores
+        # of a machine wait for each other, and use the time of those that work.
+        env=os.environ | {"CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"},
         start_new_session=True,
     )
     try:

@@ -20,12 +20,12 @@ from ..plan.planner import plan_launches
 from ..results.lock import claimed
 from ..results.read_state import read_benchmark
 from ..results.run_dir import RunDir, archive_attempt, make_folder, save_state
-from ..results.state import BenchmarkState, LaunchState
+from ..results.state import BenchmarkState, LaunchState, Repeats
 from ..results.write import save_script
 from .launch_tracker import LaunchTracker
 from .nodes import NodeHandle, NodeLost
 from .protocol import FindPorts, StartLaunch, StopLaunch, Timeouts
-from .repeats import RepeatCounter
+from .repeats import LOOKS, RepeatCounter, looks_again
 from .run_context import RunPlan
 
 
@@ -40,6 +40,8 @@ class BenchmarkRun:
         plan: RunPlan,
         timeouts: Timeouts,
         clock: Clock,
+        *,
+        is_probe: bool = False,  # of an isolation, which judges no node by itself
     ) -> None:
         self.nodes = tuple(nodes)  # in the order of ranks
         self.benchmark = benchmark
@@ -53,6 +55,7 @@ class BenchmarkRun:
         )
         self._counter = RepeatCounter(run, plan)
         self.state.repeats = self._counter.repeats
+        self._is_probe = is_probe
         self._waiting: list[Launch] = []
         self._launch: LaunchTracker | None = None
         self._has_started = False  # before that, it looks for free ports
@@ -94,9 +97,7 @@ class BenchmarkRun:
         archive_attempt(self._run, self.name, tags)
         self._save()
         self._use_nodes()
-        cluster = Cluster(self._plan.arch, tuple(node.node for node in self.nodes))
-        mine = replace(self.benchmark, num_machines=len(self.nodes))
-        launches = plan_launches(mine, cluster, self._plan.site, self._plan.repeats, self._run.path)
+        launches = self._planned(self._plan.repeats)
         comment = f"{self._run.name}: {self.name} on {hostlist(self.state.nodes)}"
         script = render(launches, self._plan.site.python, [comment])
         prefix = self._plan.runner.command_prefix if self._plan.runner else ()
@@ -107,6 +108,11 @@ class BenchmarkRun:
         has_run = {launch.repeat for launch in self.state.launches}
         self._waiting = [launch for launch in launches if launch.repeat not in has_run]
         self._next()
+
+    def _planned(self, repeats: int) -> list[Launch]:
+        cluster = Cluster(self._plan.arch, tuple(node.node for node in self.nodes))
+        mine = replace(self.benchmark, num_machines=len(self.nodes))
+        return plan_launches(mine, cluster, self._plan.site, repeats, self._run.path)
 
     def _kept(self) -> list[LaunchState]:
         earlier = read_benchmark(self._run, self.name)
@@ -205,6 +211,10 @@ class BenchmarkRun:
             self.state.repeats = self._counter.repeats
         if is_lost:
             self._waiting.clear()  # a node is missing for the other launches
+        elif self._may_look_again and looks_again(self._run, self.benchmark, self.state):
+            done = len(self.state.launches)
+            self._waiting = self._planned(LOOKS)[done : done + 1]
+            self.state.repeats = Repeats(done + 1, problem="a node is below its peers")
         if self._plan.seed is not None and self._waiting and not self._counter.is_enough:
             self.state.is_paused = True
             self._save()
@@ -213,6 +223,10 @@ class BenchmarkRun:
         if self._waiting:
             self._save()
         self._next()
+
+    @property
+    def _may_look_again(self) -> bool:
+        return self._plan.repeats == 1 and not (self._stops or self._is_probe)
 
     def stop(self, verdict: Verdict, *, hard: bool = False) -> None:
         """Stop the current launch; a second call has an effect only if it is ``hard`` (SIGKILL)."""

@@ -220,7 +220,7 @@ class Coordinator:
                 self._ended(probe)
 
     def _tell_launches(self, benchmark: BenchmarkRun) -> None:
-        if self._plan.repeats > 1 and not self._requests.stops:
+        if benchmark.state.repeats.expected > 1 and not self._requests.stops:
             tell_launches(benchmark.state, self._observer)
 
     def _tell_begin(self, begun: BenchmarkRun) -> None:

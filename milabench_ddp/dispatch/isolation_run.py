@@ -108,7 +108,8 @@ class IsolationRun:
             if on := [alive[node] for node in names if node in alive]:
                 self._running[name] = probe
                 how = self._run, self._plan, self._timeouts, self._clock
-                probes.append(BenchmarkRun(replace(self._benchmark, name=name), on, *how))
+                mine = replace(self._benchmark, name=name)
+                probes.append(BenchmarkRun(mine, on, *how, is_probe=True))
             else:  # the losses are told as such
                 lost = ProbeRecord(name, self._round, names, names, Outcome.LOST, "", None, False)
                 self.record.probes.append(lost)

@@ -1,5 +1,10 @@
-"""Decides whether a benchmark is launched again: ``--repeat``, and ``--until`` the rate is sure."""
+"""Decides whether a benchmark is launched again.
 
+``--repeat`` says how often, or ``--until`` the rate is sure. In a validation, what fails a node is
+measured up to twice more: by chance a device may be slow in a launch, hardly in all of them.
+"""
+
+from ..config.schema import VALIDATE, Benchmark
 from ..progress import LaunchCount, ProgressObserver
 from ..report.statistics.interval import Series
 from ..report.statistics.stopping import LEAST, precision
@@ -10,6 +15,7 @@ from ..table import duration_text, given_percent_text, percent_text
 from .run_context import RunPlan
 
 MOST = 20  # launches with ``--until``, unless ``--repeat`` says how many
+LOOKS = 3  # launches of what fails a node, with the first one
 FAILURES = 3  # launches in which nothing was measured, after which ``--until`` gives up
 
 
@@ -43,6 +49,17 @@ class RepeatCounter:
         self.repeats = Repeats(expected, self._until, now.half_width, problem)
 
 
+def looks_again(run: RunDir, benchmark: Benchmark, state: BenchmarkState) -> bool:
+    """Whether a benchmark of a validation has a node below its peers, and few launches."""
+    if VALIDATE not in benchmark.tags or len(state.launches) >= LOOKS:
+        return False
+    if not all(each.verdict.is_ok for each in state.launches):
+        return False
+    from ..report.partial import fails_a_node  # here: few runs need the report
+
+    return fails_a_node(run, benchmark.name)
+
+
 def next_repeat(run: RunDir, benchmark: str) -> int:
     """The number of the first launch that has not ended ok in an earlier attempt, from 0."""
     state = read_benchmark(run, benchmark)
@@ -71,7 +88,7 @@ def told_of_repeats(state: BenchmarkState) -> str:
             return ""
         return text if repeats.is_reached else f"{text}, which are all that --repeat allows"
     if repeats.until is None:
-        text += f"; {more} more"
+        text += f"; {more} more{', since ' * bool(repeats.problem)}{repeats.problem}"
     else:
         chance = ", by chance perhaps" if repeats.is_reached else ""
         about = "about" if repeats.expected > LEAST else "at least"

@@ -8,9 +8,12 @@ from ..results.records import Record, Run
 from ..results.run_dir import RunDir
 from .finding import Finding, Severity
 from .findings import findings_of_row
+from .model import Row
+from .node_verdict import Word
 from .process import ProcessResult, units_of
 from .statistics.interval import Series
 from .summary import summary_row
+from .validation.peers import judged
 
 LARGEST = 4 << 20  # bytes of a benchmark's files that are read while others may be measured
 
@@ -29,20 +32,28 @@ def findings_of_benchmark(run: RunDir, name: str) -> list[Finding]:
 
     Those that need other benchmarks or runs are left to the report, and so are large files.
     """
+    row = _row(run, name)
+    found = findings_of_row(row) if row else ()
+    serious = [finding for finding in found if finding.severity is not Severity.NOTE]
+    return sorted(serious, key=lambda finding: finding.severity.rank)
+
+
+def fails_a_node(run: RunDir, name: str) -> bool:
+    """Whether a benchmark of a validation has a node below its peers; large files are not read."""
+    row = _row(run, name)
+    return row is not None and any(each.word is Word.FAIL for each in judged(row))
+
+
+def _row(run: RunDir, name: str) -> Row | None:
     paths = sorted(run.path.glob(f"{escape(name)}.*.data"))
     try:
         size = sum(path.stat().st_size for path in paths)
     except OSError:
-        return []
+        return None
     if size > LARGEST:
-        return []
+        return None
     records = [record for record in map(read_events, paths) if record.name == name]
-    processes = _processes(run, records)
-    if not processes:
-        return []
-    found = findings_of_row(summary_row(processes, None))
-    serious = [finding for finding in found if finding.severity is not Severity.NOTE]
-    return sorted(serious, key=lambda finding: finding.severity.rank)
+    return summary_row(processes, None) if (processes := _processes(run, records)) else None
 
 
 def _processes(run: RunDir, records: Sequence[Record]) -> list[ProcessResult]:

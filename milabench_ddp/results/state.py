@@ -111,7 +111,7 @@ class Repeats(Struct, frozen=True):
     until: float | None = None  # the half width that is asked for, as ``half_width``
     # of the 95 % interval of the rate, as a fraction of it; None if it is not known
     half_width: float | None = None
-    problem: str = ""  # why more launches do not make it narrower, as a sentence's end
+    problem: str = ""  # why there are no more, or one more, as a sentence's end
 
     @property
     def is_reached(self) -> bool:

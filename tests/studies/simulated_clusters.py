@@ -13,6 +13,9 @@ promised  found: a device of any speed, slower by as much as the report promises
 node      found: a node all of whose devices are as much slower as the report promises for nodes
 third     found: devices of the third of nodes that became 10 % slower; and others ("false")
 smallest  the median of what the report promises, for a device
+
+Then clusters of few devices that differ by more: in how many anyone is found in the first launch,
+and in how many by the mean of three, as what fails a node is measured again.
 """
 
 import argparse
@@ -22,7 +25,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milabench_ddp.report.validation.spread import Compared, compare_devices
+from milabench_ddp.dispatch.repeats import LOOKS
+from milabench_ddp.report.validation.spread import Compared, compare, compare_devices
 from milabench_ddp.table import Column, Table, text_lines
 from tests.studies.planted_kinds import Draw
 
@@ -163,6 +167,35 @@ def studied(kind: Kind, sizes: Sequence[int], clusters: int, seed: int) -> dict[
     }
 
 
+FEW = (4, 5, 8, 16, 64)  # devices, each the only one of its node
+FEW_KINDS = ((0.01, ERROR), (0.015, ERROR), (0.02, ERROR), (ERROR, 0.02), (ERROR, 0.03))
+
+
+def of_few(
+    devices: int, silicon: float, launch: float, clusters: int, seed: int
+) -> tuple[float, float]:
+    """The fraction of clusters of which anyone is found, in one launch and by the mean of three.
+
+    Args:
+        silicon: the standard deviation of the devices, the same in each launch.
+        launch: that of each launch of each device.
+    """
+    found = np.zeros((clusters, LOOKS), bool)
+    for number in range(clusters):
+        draw = np.random.default_rng([seed, number])
+        for _ in SHARES:
+            errors = ERROR * draw.uniform(0.7, 1.4, size=devices)
+            level = silicon * draw.normal(size=devices)
+            logs = level + launch * draw.normal(size=(LOOKS, devices))
+            for last in range(LOOKS):  # each where the one before has found someone
+                count = last + 1
+                of_all = logs[:count].mean(0), errors / math.sqrt(count), devices * len(SHARES)
+                if not compare(*of_all).are_below.any():
+                    break
+                found[number, last] = True
+    return float(found[:, 0].mean()), float(found[:, -1].mean())
+
+
 FORMATS = {
     "alarms": ".2%", "5 % lower": ".1%", "promised": ".1%", "node": ".1%", "third": ".1%",
     "false": ".1%", "smallest": ".1%",
@@ -181,6 +214,17 @@ def rows(clusters: int, seed: int) -> Iterator[tuple[object, ...]]:
         yield _row(f"of {size} node{'s' * (size > 1)}", means)
 
 
+FEW_COLUMNS = tuple(Column(name) for name in ("silicon", "each launch", *map(str, FEW)))
+
+
+def rows_of_few(clusters: int, seed: int) -> Iterator[tuple[object, ...]]:
+    """A row for each spread, a column for each number of devices: ``20% -> 0.5%``."""
+    for silicon, launch in FEW_KINDS:
+        found = (of_few(devices, silicon, launch, clusters, seed + devices) for devices in FEW)
+        cells = (f"{one:.1%} -> {two:.1%}" for one, two in found)
+        yield f"{silicon:.1%}", f"{launch:.1%}", *cells
+
+
 def _row(name: str, told: Mapping[str, float]) -> tuple[object, ...]:
     return name, *(told.get(column) for column in FORMATS)
 
@@ -192,6 +236,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     print("\n".join(text_lines(Table(COLUMNS, tuple(rows(args.clusters, args.seed))))))
+    print("\n".join(text_lines(Table(FEW_COLUMNS, tuple(rows_of_few(args.clusters, args.seed))))))
 
 
 if __name__ == "__main__":

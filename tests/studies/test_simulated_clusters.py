@@ -50,3 +50,14 @@ def test_nodes_are_compared_from_three_on() -> None:
     assert Cluster(kind, 2, np.random.default_rng(1)).keeps_promise_of_nodes() is None
     assert Cluster(kind, 3, np.random.default_rng(1)).keeps_promise_of_nodes() is True
     assert simulated_clusters.DEVICES == 8
+
+
+def test_what_is_slow_by_chance_in_one_launch_is_not_found_by_three() -> None:
+    one, three = simulated_clusters.of_few(5, 0.003, 0.03, clusters=60, seed=1)
+    assert one > 0.2
+    assert three <= 3 / 60
+
+
+def test_more_launches_do_not_hide_what_stays() -> None:
+    one, three = simulated_clusters.of_few(5, 0.03, 0.003, clusters=60, seed=1)
+    assert three > one / 2

@@ -4,6 +4,8 @@
 measured up to twice more: by chance a device may be slow in a launch, hardly in all of them.
 """
 
+from contextlib import suppress
+
 from ..config.schema import VALIDATE, Benchmark
 from ..progress import LaunchCount, ProgressObserver
 from ..report.statistics.interval import Series
@@ -57,7 +59,9 @@ def looks_again(run: RunDir, benchmark: Benchmark, state: BenchmarkState) -> boo
         return False
     from ..report.partial import fails_a_node  # here: few runs need the report
 
-    return fails_a_node(run, benchmark.name)
+    with suppress(Exception):  # the report will meet it, too; what was measured stays
+        return fails_a_node(run, benchmark.name)
+    return False
 
 
 def next_repeat(run: RunDir, benchmark: str) -> int:

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from milabench_ddp.dispatch.protocol import StartLaunch
 from milabench_ddp.events import Outcome
+from milabench_ddp.report import partial
 from milabench_ddp.report.partial import fails_a_node
 from tests.support.dispatch import plan
 from tests.support.launches import benchmark
@@ -81,6 +82,15 @@ def test_nothing_is_measured_again_without_need(coordinator: Make, repeats: int)
     run = coordinator(replace(JUDGES, repeats=repeats), nodes=5)
     slow = {} if repeats == 1 else {"n2": [0]}
     assert validate(run, slow) == [("mine", number) for number in range(repeats)]
+
+
+def test_an_error_of_the_report_loses_nothing(
+    coordinator: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = coordinator(JUDGES, nodes=5)
+    monkeypatch.setattr(partial, "fails_a_node", lambda *_: 1 / 0)
+    assert validate(run, {"n2": [0]}) == [("mine", 0)]
+    assert run.statuses() == {"mine": "ok"}
 
 
 def test_a_probe_of_an_isolation_judges_no_node(coordinator: Make) -> None:

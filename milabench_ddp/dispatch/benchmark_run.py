@@ -25,7 +25,7 @@ from ..results.write import save_script
 from .launch_tracker import LaunchTracker
 from .nodes import NodeHandle, NodeLost
 from .protocol import FindPorts, StartLaunch, StopLaunch, Timeouts
-from .repeats import LOOKS, RepeatCounter, looks_again
+from .repeats import LAUNCHES_TO_FAIL, RepeatCounter, needs_another_launch
 from .run_context import RunPlan
 
 
@@ -211,9 +211,9 @@ class BenchmarkRun:
             self.state.repeats = self._counter.repeats
         if is_lost:
             self._waiting.clear()  # a node is missing for the other launches
-        elif self._may_look_again and looks_again(self._run, self.benchmark, self.state):
+        elif self._may_add_launches and needs_another_launch(self._run, self.benchmark, self.state):
             done = len(self.state.launches)
-            self._waiting = self._planned(LOOKS)[done : done + 1]
+            self._waiting = self._planned(LAUNCHES_TO_FAIL)[done : done + 1]
             self.state.repeats = Repeats(done + 1, problem="a node is below its peers")
         if self._plan.seed is not None and self._waiting and not self._counter.is_enough:
             self.state.is_paused = True
@@ -225,7 +225,7 @@ class BenchmarkRun:
         self._next()
 
     @property
-    def _may_look_again(self) -> bool:
+    def _may_add_launches(self) -> bool:
         return self._plan.repeats == 1 and not (self._stops or self._is_probe)
 
     def stop(self, verdict: Verdict, *, hard: bool = False) -> None:

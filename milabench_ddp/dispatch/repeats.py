@@ -17,7 +17,7 @@ from ..table import duration_text, given_percent_text, percent_text
 from .run_context import RunPlan
 
 MOST = 20  # launches with ``--until``, unless ``--repeat`` says how many
-LOOKS = 3  # launches of what fails a node, with the first one
+LAUNCHES_TO_FAIL = 3  # of what fails a node, with the first one
 FAILURES = 3  # launches in which nothing was measured, after which ``--until`` gives up
 
 
@@ -51,9 +51,9 @@ class RepeatCounter:
         self.repeats = Repeats(expected, self._until, now.half_width, problem)
 
 
-def looks_again(run: RunDir, benchmark: Benchmark, state: BenchmarkState) -> bool:
-    """Whether a benchmark of a validation has a node below its peers, and few launches."""
-    if VALIDATE not in benchmark.tags or len(state.launches) >= LOOKS:
+def needs_another_launch(run: RunDir, benchmark: Benchmark, state: BenchmarkState) -> bool:
+    """Whether a validation finds a node below its peers, by fewer launches than fail it."""
+    if VALIDATE not in benchmark.tags or len(state.launches) >= LAUNCHES_TO_FAIL:
         return False
     if not all(each.verdict.is_ok for each in state.launches):
         return False

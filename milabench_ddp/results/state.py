@@ -111,7 +111,7 @@ class Repeats(Struct, frozen=True):
     until: float | None = None  # the half width that is asked for, as ``half_width``
     # of the 95 % interval of the rate, as a fraction of it; None if it is not known
     half_width: float | None = None
-    problem: str = ""  # why there are no more, or one more, as a sentence's end
+    problem: str = ""  # why another launch follows, or none; it ends a sentence
 
     @property
     def is_reached(self) -> bool:

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milabench_ddp.dispatch.repeats import LOOKS
+from milabench_ddp.dispatch.repeats import LAUNCHES_TO_FAIL
 from milabench_ddp.report.validation.spread import Compared, compare, compare_devices
 from milabench_ddp.table import Column, Table, text_lines
 from tests.studies.planted_kinds import Draw
@@ -180,14 +180,14 @@ def of_few(
         silicon: the standard deviation of the devices, the same in each launch.
         launch: that of each launch of each device.
     """
-    found = np.zeros((clusters, LOOKS), bool)
+    found = np.zeros((clusters, LAUNCHES_TO_FAIL), bool)
     for number in range(clusters):
         draw = np.random.default_rng([seed, number])
         for _ in SHARES:
             errors = ERROR * draw.uniform(0.7, 1.4, size=devices)
             level = silicon * draw.normal(size=devices)
-            logs = level + launch * draw.normal(size=(LOOKS, devices))
-            for last in range(LOOKS):  # each where the one before has found someone
+            logs = level + launch * draw.normal(size=(LAUNCHES_TO_FAIL, devices))
+            for last in range(LAUNCHES_TO_FAIL):  # each where the one before has found someone
                 count = last + 1
                 of_all = logs[:count].mean(0), errors / math.sqrt(count), devices * len(SHARES)
                 if not compare(*of_all).are_below.any():

@@ -1,6 +1,6 @@
-"""Started by torchrun: checks every command line of a file, all in one process group.
+"""Started on each rank: checks every command line of a file, all in one process group.
 
-    torchrun ... equality.py CASES VERDICTS
+    python tests/support/forked_ranks.py RANKS equality.py CASES VERDICTS
 
 A line of CASES is ``name: options``, a line of VERDICTS the JSON of one verdict. A name that begins
 with ``planted-`` is built with the error of that name, one with ``alone-`` has the error in the

@@ -124,7 +124,7 @@ def test_a_program_of_ones_own_runs_by_dry_and_by_its_command(
 def test_the_shipped_suite_really_trains_under_bash(tmp_path: Path):
     command = [sys.executable, "-m", "milabench_ddp", "dry", "config/ddp.yaml", "--preset", "small"]
     command += ["--device", "cpu", "--gpus", "2", "--select", "elastic-ddp,flops-fp32"]
-    command += ["--override", "elastic-ddp.argv.--steps=200"]
+    command += ["--override", "elastic-ddp.argv.--steps=200", "--override", "*.argv.--seconds=1"]
     script = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
     done = subprocess.run(
         ["bash"], input=script.stdout, cwd=tmp_path, capture_output=True, text=True, check=False

@@ -26,18 +26,19 @@ with open(os.environ["MILABENCH_METRICS"], "a") as out:
         out.write(json.dumps(line | {"rank": int(os.environ.get("RANK", 0))}) + "\\n")
 """
 SUITE = """\
-one: {program: p.py, plan: {method: per_gpu}, tags: [validate, quick], max_duration: 60}
-all: {program: p.py, plan: {method: njobs, each: node}, tags: [validate, quick], max_duration: 60}
+_program: {program: p.py, tags: [validate, quick], max_duration: 60}
+one: {inherits: _program, plan: {method: per_gpu}}
+two: {inherits: _program, plan: {method: PLAN}}
 """
 
 
 class Validation:
     """A suite whose nodes do as a test says, and a validation by it."""
 
-    def __init__(self, sweep, **faults):
+    def __init__(self, sweep, plan, **faults):
         self.sweep, self.folder = sweep, sweep.folder
         (self.folder / "p.py").write_text(PROGRAM)
-        (self.folder / "mine.yaml").write_text(SUITE)
+        (self.folder / "mine.yaml").write_text(SUITE.replace("PLAN", plan))
         (self.folder / "plan").write_text(json.dumps(faults))
 
     def begin(self, *options, verb="validate", name="sweep"):
@@ -58,10 +59,10 @@ class Validation:
 
 @pytest.fixture
 def validation(make_sweep, tmp_path):
-    def make(*setup, faults=None, **profile):
+    def make(*setup, faults=None, plan="per_gpu", **profile):
         lines = {"setup": json.dumps(list(setup))} if setup else {}
         sweep = make_sweep(tmp_path, {"quick": [1]}, **lines, **profile)
-        return Validation(sweep, **(faults or {}))
+        return Validation(sweep, plan, **(faults or {}))
 
     return make
 
@@ -111,7 +112,7 @@ def test_each_faulty_node_is_named_with_its_reason(cluster, validation, tmp_path
 
 
 def test_a_node_that_is_lost_loses_nothing_of_the_others(cluster, validation):
-    it = validation(faults={"node3": "hangs"})
+    it = validation(faults={"node3": "hangs"}, plan="njobs, each: node")
     assert ended(it.begin("--nodes", "node[1-3]", "--detach", *CPU))[0] == 0
     command = it.sweep.milabench("watch", it.sweep.run)
     cluster.wait("one runs", 120, lambda: it.sweep.jobs() and it.sweep.states()["one"] == "running")
@@ -126,8 +127,8 @@ def test_a_node_that_is_lost_loses_nothing_of_the_others(cluster, validation):
         for each in launch.processes
     }
     assert ends == {"one.D0.node1": "ok", "one.D0.node2": "ok"}
-    assert it.sweep.states()["all"] == "ok"  # on those that there were
-    assert it.sweep.benchmarks()["all"].nodes == ("node1", "node2")
+    assert it.sweep.states()["two"] == "ok"  # on those that there were
+    assert it.sweep.benchmarks()["two"].nodes == ("node1", "node2")
 
 
 @pytest.mark.parametrize("odd", [slow("node1"), "node5"])
@@ -150,7 +151,7 @@ def test_a_node_without_power_is_named_with_what_slurm_says(cluster, validation)
     assert it.lists()["failing"] == ["node2"]
     (why,) = it.verdicts()["node2"]["reasons"]
     assert why.startswith("node2 did not start: Slurm has it as down"), why
-    assert it.sweep.states() == {"one": "ok", "all": "ok"}
+    assert it.sweep.states() == {"one": "ok", "two": "ok"}
 
 
 @pytest.mark.parametrize("odd", [slow("node1"), slow("node3"), "node5"])

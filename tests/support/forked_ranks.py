@@ -1,10 +1,11 @@
-"""Starts the ranks of a program as torchrun does, but loads torch once: they are its forks.
+"""Starts the ranks of a program as torchrun does, but loads modules once: they are its forks.
 
     python forked_ranks.py RANKS SCRIPT ARGUMENT...
 
 A rank that fails ends the others, and the exit status is 1, as with torchrun.
 """
 
+import importlib
 import os
 import runpy
 import signal
@@ -33,6 +34,8 @@ def store() -> int:
 
 def main(ranks: int, script: str, *argv: str) -> None:
     """Run the script in each of the forks."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+    importlib.import_module("benchmarks.common.correctness")  # and with it all strategies
     own = {
         "MASTER_ADDR": "localhost",
         "MASTER_PORT": str(store()),

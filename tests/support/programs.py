@@ -65,7 +65,7 @@ def torchrun(*argv: object, ranks: int = 2) -> subprocess.CompletedProcess[str]:
 
 
 def on_ranks(*argv: object, ranks: int = 2) -> subprocess.CompletedProcess[str]:
-    """The same, in less time: torch is loaded once, and torchrun is not there."""
+    """The same, in less time: modules are loaded once, and torchrun is not there."""
     return _started(Path(__file__).with_name("forked_ranks.py"), ranks, *argv)
 
 

@@ -32,7 +32,7 @@ class NodeVerdict(Struct, frozen=True):
     peers: Annotated[float, about("the median of its peers")] = NAN
     lower: Annotated[float, about("how far it is below them, as a fraction")] = NAN
     smallest: Annotated[
-        float, about("the smallest defect that would have been found, as a fraction")
+        float, about("the smallest defect that is found 99 times in 100, as a fraction")
     ] = NAN
 
 

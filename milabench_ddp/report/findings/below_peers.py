@@ -20,8 +20,8 @@ def _compared(row: Row) -> Looked:
 
 @finding(
     "error",
-    "{place} is {lower:.1%} below {of} ({value:.5g} against {median:.5g}[ {unit}]), {why}: a "
-    "defect from {smallest:.1%} on would have been found",
+    "{place} is {lower:.1%} below {of} ({value:.5g} against {median:.5g}[ {unit}]), {why}; a "
+    "defect of {smallest:.1%} is found 99 times in 100",
     "look at its clocks, heat and power; if it stays, give it back with this evidence",
     section="ranks",
     looks_for="devices and nodes below their peers",

@@ -10,7 +10,6 @@ from msgspec import Meta, Struct
 from .checks import Count, Text, checked
 from .shipped import shipped_root
 from .tree import finalize
-from .yaml_reader import read_yaml
 
 T = TypeVar("T")
 Positive = Annotated[float, Meta(gt=0, le=float_info.max, description="a number above 0")]
@@ -74,5 +73,7 @@ def sheet_of(product: str) -> str:
 
 def read_data(name: str, kind: type[T]) -> dict[str, T]:
     """The records of a shipped file of data, by their names."""
+    from .yaml_reader import read_yaml  # here, as in system.py
+
     top = finalize(read_yaml(shipped_root() / "config" / f"{name}.yaml"))
     return {key: checked(kind, key, node) for key, node in top.entries.items()}

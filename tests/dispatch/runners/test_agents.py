@@ -1,6 +1,7 @@
 """Agents as child processes: how they start, fail to start, and end."""
 
 import shlex
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -164,6 +165,16 @@ def test_a_step_with_a_lost_node_is_killed_once_the_others_have_ended(
 def test_the_agent_of_a_lost_node_is_not_waited_for(tmp_path: Path) -> None:
     with StartedAgents(RunDir(tmp_path), 600.0) as started:
         lose(started.start({"n0": AgentCommand(("sh", "-c"), "exec sleep 600")}), "n0")
+
+
+@pytest.mark.parametrize("module", ["agent_main", "runners.slurm_job"])
+def test_its_start_loads_nothing_that_it_does_not_need(module: str) -> None:
+    code = f"""
+import sys, milabench_ddp.dispatch.{module}
+print({{"numpy", "omegaconf", "polars", "rich", "yaml"}} & set(sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
 
 
 def test_one_that_does_not_leave_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,9 +53,9 @@ def networked(cluster: LiveCluster) -> LiveCluster:
 
 
 @pytest.fixture
-def make_sweep(live_cluster: LiveCluster) -> Iterator[Callable[..., Sweep]]:
+def make_sweep(cluster: LiveCluster) -> Iterator[Callable[..., Sweep]]:
     """Makes sweeps on the cluster; the commands that they have started end with the test."""
-    with closing_sweeps(live_cluster) as make:
+    with closing_sweeps(cluster) as make:
         yield make
 
 

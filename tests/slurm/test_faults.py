@@ -46,9 +46,10 @@ def nodes(early, live_cluster):
 
 
 @pytest.fixture
-def sweep_of(nodes, make_sweep, tmp_path):
+def sweep_of(nodes, tmp_path):
     """Makes a sweep on the other nodes."""
-    return partial(make_sweep, tmp_path, options="{nodelist: 'node[3-4]'}")
+    with closing_sweeps(nodes) as make:
+        yield partial(make, tmp_path, options="{nodelist: 'node[3-4]'}")
 
 
 def test_a_pre_empted_job_goes_on_when_it_gets_its_nodes_back(nodes, sweep_of):

@@ -1,7 +1,6 @@
 """Nodes with planted faults on a cluster: each is named with its reason, and nobody else."""
 
 import json
-import re
 from contextlib import contextmanager
 
 import pytest
@@ -146,13 +145,14 @@ def test_a_slow_node_is_named(cluster, validation, odd):
 
 def test_a_node_without_power_is_named_with_what_slurm_says(cluster, validation):
     it = validation()
-    with cluster.slurmd_timeout(30):  # Slurm does not know it yet, and gives it to the job
+    with cluster.slurmd_timeout(120):  # Slurm does not know it yet, and gives it to the job
         cluster.crash("node2")
         code, out, err = ended(it.begin("--nodes", "node[1-3]", *CPU))
     assert code == 1, out + err
     assert it.lists()["failing"] == ["node2"]
     (why,) = it.verdicts()["node2"]["reasons"]
-    assert re.match("node2 did not start: Slurm has it as (down|.*does not respond)", why), why
+    said = "node2 did not start: Slurm has it as allocated, which does not respond"
+    assert why.startswith(said), why
     assert it.sweep.states() == {"one": "ok", "two": "ok"}
 
 

@@ -1,7 +1,7 @@
 """Decides whether a benchmark is launched again.
 
 ``--repeat`` says how often, or ``--until`` the rate is sure. In a validation, what fails a node is
-measured up to twice more: by chance a device may be slow in a launch, hardly in all of them.
+measured up to twice more: a device may be slow in one launch by chance, but rarely in all of them.
 """
 
 from contextlib import suppress
